@@ -24,7 +24,7 @@ from hiero_sandbox import node
 from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.market import freshness
-from marketplace.market.listing.memos import listing_memo
+from marketplace.market.memos import listing_memo
 from marketplace.sandbox import wallet
 from marketplace.sandbox.world import mint
 from marketplace.services import read, services, write

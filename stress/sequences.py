@@ -33,7 +33,7 @@ from harness.wallets import allow, give_new_id, new_body, seal
 from marketplace.hedera import times, transactions
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.transactions import ScheduledSale
-from marketplace.market.listing.memos import listing_memo, offer_memo
+from marketplace.market.memos import listing_memo, offer_memo
 from marketplace.sandbox import wallet
 
 STRANGER, BUYER, POOR = "0.0.1100", "0.0.1101", "0.0.1102"

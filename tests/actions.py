@@ -9,9 +9,8 @@ from harness.ledger import Ledger
 from harness.mirror import Mirror
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.market import nft_events, nfts
-from marketplace.market.listing import prepare
-from marketplace.market.nfts import TransactionRequest
+from marketplace.market import listing, nft_events, nfts
+from marketplace.market.requests import TransactionRequest
 from marketplace.services import read, write
 from marketplace.store import nft_collections
 from marketplace.watcher.chores import Ranker
@@ -113,7 +112,7 @@ def prepare_long_ago(app):
     with app.app_context():
         nfts.add(ALICE, [NftId(TOKEN, 7)])
         ask = TransactionRequest(ALICE, [NftId(TOKEN, 7)], "extwallet")
-        return prepare.prepare_listing(ask, 250, then).transaction, then
+        return listing.prepare_listing(ask, 250, then).transaction, then
 
 
 def rank(app):

@@ -7,7 +7,7 @@ from marketplace.hedera import times, transactions
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import ScheduledSale
 from marketplace.ledger import Deadline
-from marketplace.market.listing.memos import offer_memo
+from marketplace.market.memos import offer_memo
 from marketplace.sandbox import wallet
 from marketplace.services import mirror_node, read
 from marketplace.store import offers

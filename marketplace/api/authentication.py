@@ -22,7 +22,7 @@ from marketplace.errors import (
     answered_by,
 )
 from marketplace.hedera import times
-from marketplace.market.nfts import Caller
+from marketplace.market.requests import Caller
 from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import AccessTokenRow, hash_token

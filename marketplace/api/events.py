@@ -13,7 +13,7 @@ from marketplace.api.schemas.events import (
 )
 from marketplace.errors import CursorGone, Hidden, NftNotStored
 from marketplace.events import Cursor
-from marketplace.market.nfts import require_shown
+from marketplace.market.requests import require_shown
 from marketplace.services import read
 from marketplace.store import nfts
 from marketplace.store.events import EventFilter, EventRow, read_page

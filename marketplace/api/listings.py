@@ -20,12 +20,12 @@ from marketplace.api.schemas.listings import (
 from marketplace.api.schemas.offers import PreparedOfferSchema
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
+from marketplace.market import hand_in, listing, report
 from marketplace.market.buying import purchase
-from marketplace.market.listing import prepare, report
-from marketplace.market.listing.prepare import PreparedTransaction
-from marketplace.market.listing.report_rule import ReportAnswer
-from marketplace.market.nfts import TransactionRequest
 from marketplace.market.offers import report as offers
+from marketplace.market.prepared import PreparedTransaction
+from marketplace.market.report_rule import ReportAnswer
+from marketplace.market.requests import TransactionRequest
 
 OF_A_WALLET = (errors.NftNotStored, errors.NotFound)
 OF_MODERATION = (errors.Hidden, errors.AccountBlocked)
@@ -83,7 +83,7 @@ def prepare_listing(
     """
     count_each(nft_ids)
     request = TransactionRequest(account_id, nft_ids, wallet, caller())
-    return prepare.prepare_listing(request, listing_price)
+    return listing.prepare_listing(request, listing_price)
 
 
 @blp.post("/delist/<wallet>")
@@ -103,7 +103,7 @@ def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> Pr
     """
     count_each(nft_ids)
     request = TransactionRequest(account_id, nft_ids, wallet, caller())
-    return prepare.prepare_withdrawal(request)
+    return listing.prepare_withdrawal(request)
 
 
 @blp.post("/buy/<wallet>")
@@ -126,7 +126,7 @@ def prepare_purchase(
     wallet signs it unchanged and returns it (returnTransaction): hand it in with POST /v1/comingsoon. Only
     then does the marketplace sign and submit it, and pay the network fee. Send as expectedPrice the price
     that the buyer saw. The service checks the price and the buyer's balance and association first, and
-    stores nothing. Send nfts instead of tokenId and serialNo to buy up to 10 NFTs, all or none; from one
+    reserves nothing. Send nfts instead of tokenId and serialNo to buy up to 10 NFTs, all or none; from one
     seller, only NFTs of one collection.
     """
     count_each(nft_ids)
@@ -189,7 +189,7 @@ def report_transaction(
     count_each(nft_ids)
     if signed_transaction:
         request = TransactionRequest(account_id, nft_ids, "", caller())
-        answer = report.answer_handed_in(request, signed_transaction, signature_map)
+        answer = hand_in.hand_in(request, signed_transaction, signature_map)
     else:
         of_offer = _report_offer(account_id, nft_ids, transaction_id, offer_id)
         answer = of_offer or report.answer(account_id, nft_ids, transaction_id, caller())

@@ -23,7 +23,7 @@ from marketplace.errors import CollectionNotStored, Hidden
 from marketplace.hedera import times
 from marketplace.market.collection_days import CollectionDay, list_days
 from marketplace.market.collection_facts import list_earned
-from marketplace.market.nfts import require_collection, require_shown
+from marketplace.market.requests import require_collection, require_shown
 from marketplace.services import read
 from marketplace.store import collection_hours, events, nft_collections, nfts, offers
 from marketplace.store.nft_collections import CollectionOnSaleRow, OwnerRow

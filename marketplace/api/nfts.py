@@ -13,7 +13,8 @@ from marketplace.api.schemas.common import CollectionPathSchema, NftPathSchema, 
 from marketplace.api.schemas.nfts import AddNftSchema, NftSchema, NftsQuerySchema
 from marketplace.errors import Hidden, NftGone, NftNotOnLedger, NftNotStored
 from marketplace.hedera.ids import NftId
-from marketplace.market.nfts import add, read_again, require_shown
+from marketplace.market.nfts import add, read_again
+from marketplace.market.requests import require_shown
 from marketplace.services import read
 from marketplace.store import nfts, orderbook
 from marketplace.store.connection import Connection

@@ -30,9 +30,9 @@ from marketplace.api.schemas.offers import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_HBAR, NftId
-from marketplace.market.listing.prepare import PreparedTransaction
-from marketplace.market.nfts import TransactionRequest, require_collection, require_shown
 from marketplace.market.offers import prepare
+from marketplace.market.prepared import PreparedTransaction
+from marketplace.market.requests import TransactionRequest, require_collection, require_shown
 from marketplace.services import read
 from marketplace.store import nfts, offers
 from marketplace.store.offers import MadeOfferRow, OfferFilter

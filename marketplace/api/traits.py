@@ -15,8 +15,8 @@ from marketplace.api.schemas.nfts import (
     TraitSchema,
 )
 from marketplace.errors import CollectionNotStored, Hidden, NftNotStored
-from marketplace.market.nfts import require_collection, require_shown
 from marketplace.market.rarity import list_values, rank_collection
+from marketplace.market.requests import require_collection, require_shown
 from marketplace.services import read
 from marketplace.store import nfts, orderbook
 from marketplace.store.orderbook import NEWEST, ListedValueRow, Selection

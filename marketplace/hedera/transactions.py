@@ -100,7 +100,7 @@ class SoldNft(NamedTuple):
     price: int  # HBAR
 
 
-def build_purchase(
+def build_purchase_body(
     *, nfts: Sequence[SoldNft], buyer: str, fee_basis_points: int, **envelope: Unpack[Envelope]
 ) -> bytes:
     """Build the body of a purchase: all NFTs and all prices change hands together, or none does.

@@ -22,13 +22,13 @@ from marketplace.hedera.hbar import TINYBARS, format_amount
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import History, HistoryEntry, LedgerNftTransfer, Nft, Transaction
-from marketplace.market.listing.memos import (
+from marketplace.market.listing_rule import NftFacts
+from marketplace.market.memos import (
     read_basket_memo,
     read_listing_memo,
     read_offer_memo,
     read_purchase_memo,
 )
-from marketplace.market.listing_rule import NftFacts
 from marketplace.market.offers.rule import CREATION, Shop, read_sale
 from marketplace.services import mirror_node, read
 from marketplace.store import offers, prepared_transactions

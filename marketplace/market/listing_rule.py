@@ -7,7 +7,7 @@ who prepared or reported a listing, under which transaction id, or in which orde
 from typing import NamedTuple
 
 from marketplace.ledger.objects import History, HistoryEntry, Nft, Transaction
-from marketplace.market.listing.memos import read_listing_memo
+from marketplace.market.memos import read_listing_memo
 
 # Increment this when the rule decides the same facts differently. A sweep then judges again each NFT that the
 # marketplace may spend, but that is stored as not for sale.

@@ -165,9 +165,9 @@ def send(address: str, transaction: bytes, deadline: Deadline) -> str:
     """
     import grpc
 
-    from marketplace.hedera import signed
+    from marketplace.hedera import signatures
 
-    kind = signed.find_kind(signed.read(transaction).body)
+    kind = signatures.find_kind(signatures.read(transaction).body)
     options = [("grpc.use_local_subchannel_pool", 1)]
     with grpc.insecure_channel(address, options) as channel:
         try:

@@ -11,14 +11,14 @@ from marketplace.hedera.transactions import (
     build_offer,
     build_offer_signature,
     build_offer_withdrawal,
-    build_purchase,
+    build_purchase_body,
     build_withdrawal,
     write_signed,
 )
-from marketplace.market.listing import memos
-from marketplace.market.listing.prepare import START_BEFORE_NOW, VALID_SECONDS
+from marketplace.market import memos
 from marketplace.market.nodes import next_node
 from marketplace.market.offers.prepare import make_sale
+from marketplace.market.prepared import START_BEFORE_NOW, VALID_SECONDS
 from marketplace.sandbox import wallet
 from marketplace.sandbox.month import OFFER_DAYS, Deed
 from marketplace.services import services
@@ -34,7 +34,7 @@ def sign(deed: Deed, then: int) -> bytes:
         sold = [*map(SoldNft, tokens, serial_nos, deed.others, deed.prices)]
         basis_points = current_app.config["SALE_FEE_BASIS_POINTS"]
         envelope = _envelope(market, _write_memo(deed), then)
-        body = build_purchase(
+        body = build_purchase_body(
             nfts=sold, buyer=deed.account, fee_basis_points=basis_points, **envelope
         )
         return wallet.sign(deed.account, _sign_for_market(body))

@@ -18,7 +18,7 @@ from marketplace.ledger.mirror import PAGE
 from marketplace.ledger.objects import Transaction
 from marketplace.ledger.transaction_feed import OF_OFFERS, TYPES, TransactionPage
 from marketplace.market.buying import fees
-from marketplace.market.listing.memos import is_bulk_listing_memo, is_offer_memo, read_named_nft
+from marketplace.market.memos import is_bulk_listing_memo, is_offer_memo, read_named_nft
 from marketplace.market.offers.rule import CREATION, KEY_UPDATE, SIGNATURE
 from marketplace.services import mirror_node, read, write
 from marketplace.store import following, nft_collections, nfts, offers, properties, rechecks

@@ -28,7 +28,7 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.ledger.objects import LedgerToken
 from marketplace.market import collection_facts
-from marketplace.market.listing.memos import (
+from marketplace.market.memos import (
     basket_memo,
     bulk_listing_memo,
     bulk_withdrawal_memo,

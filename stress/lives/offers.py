@@ -13,7 +13,7 @@ from marketplace.hedera import times, transactions
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import ScheduledSale
-from marketplace.market.listing.memos import offer_memo
+from marketplace.market.memos import offer_memo
 from marketplace.sandbox import wallet
 from stress.lives.acts import second_key
 from stress.lives.model import Done, Mismatch, Nft

@@ -12,9 +12,9 @@ from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import NftId
-from marketplace.market.listing import prepare
-from marketplace.market.listing.memos import basket_memo, listing_memo, purchase_memo
-from marketplace.market.nfts import TransactionRequest
+from marketplace.market import listing
+from marketplace.market.memos import basket_memo, listing_memo, purchase_memo
+from marketplace.market.requests import TransactionRequest
 from marketplace.services import read, write
 from marketplace.store import nfts, rechecks
 from stress.lives.acts import Acts
@@ -123,7 +123,7 @@ class Orders(Acts):
             if nfts.get_nft(read(), *nft):
                 with suppress(MarketplaceError):
                     ask = TransactionRequest(self.lives[nft].owner, [NftId(*nft)], "extwallet")
-                    prepare.prepare_listing(ask, step.price, then)
+                    listing.prepare_listing(ask, step.price, then)
 
     def prepare_withdrawal(self, step: Step) -> None:
         nft = self.choose_listed(step)

@@ -36,7 +36,7 @@ from hiero_sandbox.ledger.accounts import FIRST_BALANCE
 from hiero_sandbox.ledger.envelopes import write_id
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
-from marketplace.market.listing.memos import listing_memo
+from marketplace.market.memos import listing_memo
 from marketplace.sandbox import catalogue, gateway, wallet
 from marketplace.sandbox.application import create_sandbox
 from marketplace.sandbox.catalogue import TREASURY

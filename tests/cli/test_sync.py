@@ -9,10 +9,10 @@ from marketplace import create_app
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import mirror as mirror_client
-from marketplace.market.listing import report as reports
-from marketplace.market.listing.memos import listing_memo
-from marketplace.market.listing.prepare import prepare_listing
-from marketplace.market.nfts import TransactionRequest
+from marketplace.market import report as reports
+from marketplace.market.listing import prepare_listing
+from marketplace.market.memos import listing_memo
+from marketplace.market.requests import TransactionRequest
 from marketplace.services import read, write
 from marketplace.store import nfts
 from tests.cli.listings import prepare

@@ -7,7 +7,7 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import ContractID, Key, KeyList, ThresholdKey
 
 from marketplace.hedera import transactions
-from marketplace.hedera.signed import SECP256K1_ORDER, KeySignature, find_signers
+from marketplace.hedera.signatures import SECP256K1_ORDER, KeySignature, find_signers
 
 BODY = b"the body of a transaction"
 A, B, C = (PrivateKey.from_bytes_ed25519(bytes([number]) * 32) for number in (1, 2, 3))

@@ -24,7 +24,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
-from marketplace.hedera import signed, transactions
+from marketplace.hedera import signatures, transactions
 from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import (
@@ -33,7 +33,7 @@ from marketplace.hedera.transactions import (
     make_schedule_id,
     make_token_id,
 )
-from marketplace.market.listing.memos import (
+from marketplace.market.memos import (
     acceptance_memo,
     basket_memo,
     bulk_listing_memo,
@@ -100,7 +100,7 @@ def withdrawal():
 
 def purchase(*nfts, memo):
     return transactions.write_unsigned(
-        transactions.build_purchase(
+        transactions.build_purchase_body(
             nfts=nfts, buyer=BOB, fee_basis_points=BASIS_POINTS, **envelope(MARKET, memo)
         )
     )
@@ -410,7 +410,7 @@ RETRACTIONS = {
 
 def change(content, act):
     """The bytes of a transaction whose body was changed."""
-    body = TransactionBody.FromString(signed.read(content).body)
+    body = TransactionBody.FromString(signatures.read(content).body)
     act(body)
     return transactions.write_unsigned(body.SerializeToString())
 

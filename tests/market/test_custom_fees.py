@@ -20,8 +20,8 @@ from marketplace.hedera import times
 from marketplace.hedera.transactions import make_account_id, make_token_id
 from marketplace.ledger.objects import FixedFee, LedgerToken, RoyaltyFee
 from marketplace.market import collection_facts
-from marketplace.market.buying.checks import Lot, find_owed
-from marketplace.market.listing.memos import listing_memo
+from marketplace.market.memos import listing_memo
+from marketplace.market.sale_checks import Lot, find_owed
 from marketplace.sandbox import wallet
 from marketplace.sandbox.world import TREASURYS_KEY
 from sandbox.tests.bodies import HBAR, make, sign, transfer

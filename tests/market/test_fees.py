@@ -14,7 +14,7 @@ from hiero_sandbox.ledger import network_fees as ledger_fees
 from hiero_sandbox.ledger.consensus import NODE
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
-from marketplace.hedera.transactions import SoldNft, build_purchase, write_signed
+from marketplace.hedera.transactions import SoldNft, build_purchase_body, write_signed
 from marketplace.sandbox import wallet
 from marketplace.watcher import chores
 from marketplace.watcher.follow import Follower
@@ -136,7 +136,7 @@ def usd(content):
 
 
 def signed_purchase(token=TOKEN, part=0, others=()):
-    body = build_purchase(
+    body = build_purchase_body(
         nfts=[SoldNft(token, 10**6, BOB, 5), *others], buyer=CHARLIE, fee_basis_points=part,
         node_account_id="0.0.3", transaction_id=TransactionId(MARKET, 1_790_000_000, 5),
         memo="m" * 100, max_fee_tinybars=HBAR, valid_seconds=60,

@@ -25,7 +25,7 @@ from harness.serving import run_flask
 from hiero_sandbox.ledger import keys
 from marketplace import create_app
 from marketplace.errors import StartRefused
-from marketplace.hedera.signed import verifies
+from marketplace.hedera.signatures import verifies
 from marketplace.ledger.mirror import MirrorNode
 from marketplace.market.buying.key_file import FileKey, read_key
 from marketplace.services import services

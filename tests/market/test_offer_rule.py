@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger.objects import LedgerKey, Schedule, ScheduleSignature, Transaction
-from marketplace.market.listing.memos import offer_memo
 from marketplace.market.listing_rule import Undecided
+from marketplace.market.memos import offer_memo
 from marketplace.market.offers.rule import (
     LIFE,
     Offer,

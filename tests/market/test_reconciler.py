@@ -14,7 +14,7 @@ from harness.engines import database_url
 from harness.mirror import MISSING
 from marketplace import create_app
 from marketplace.hedera import times
-from marketplace.market.listing.memos import listing_memo
+from marketplace.market.memos import listing_memo
 from tests.actions import prepare_long_ago, report, shown
 from tests.answers import assert_error
 from tests.engines import both_engines

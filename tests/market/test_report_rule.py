@@ -8,11 +8,11 @@ from harness.cast import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger.objects import LedgerNftTransfer, Transaction
-from marketplace.market.listing import report_rule
-from marketplace.market.listing.memos import listing_memo, withdrawal_memo
-from marketplace.market.listing.report_rule import NAMES, Report, ReportOutcome, Shown, judge
+from marketplace.market import report_rule
 from marketplace.market.listing_rule import ForSale, NotForSale, Undecided
+from marketplace.market.memos import listing_memo, withdrawal_memo
 from marketplace.market.reconciler import Reconciliation
+from marketplace.market.report_rule import NAMES, Report, ReportOutcome, Shown, judge
 
 SECOND = times.SECOND
 NOW = 1_800_000_000 * SECOND

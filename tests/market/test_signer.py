@@ -11,7 +11,7 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from harness.cast import ALICE, MARKET
 from harness.mirror import Mirror
 from hiero_sandbox.ledger import keys
-from marketplace.hedera.signed import SECP256K1_ORDER, verifies
+from marketplace.hedera.signatures import SECP256K1_ORDER, verifies
 from marketplace.market.buying import signer as signing
 from marketplace.market.buying.signer import Signer
 from marketplace.sandbox import wallet

@@ -12,7 +12,7 @@ from marketplace.hedera.transactions import (
     build_offer_signature,
     build_offer_withdrawal,
 )
-from marketplace.market.listing.memos import (
+from marketplace.market.memos import (
     bulk_listing_memo,
     bulk_withdrawal_memo,
     is_bulk_listing_memo,

@@ -2,7 +2,7 @@
 
 from harness import wallets
 from harness.cast import ALICE, TOKEN
-from marketplace.market.listing.memos import listing_memo
+from marketplace.market.memos import listing_memo
 from marketplace.services import read
 
 NFT, MARKET = (TOKEN, 7), "0.0.9001"

@@ -14,7 +14,7 @@ from harness.network import PATIENCE_SECONDS
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.market import collection_facts, freshness
-from marketplace.market.listing.memos import bulk_listing_memo, listing_memo
+from marketplace.market.memos import bulk_listing_memo, listing_memo
 from marketplace.sandbox import wallet
 from marketplace.services import read, services, write
 from marketplace.store import following, nfts, properties

@@ -15,7 +15,7 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.market import freshness
 from marketplace.market.buying import fees
-from marketplace.market.listing.memos import bulk_listing_memo, listing_memo, withdrawal_memo
+from marketplace.market.memos import bulk_listing_memo, listing_memo, withdrawal_memo
 from marketplace.services import read, write
 from marketplace.store import following, rechecks
 from marketplace.watcher.follow import HOPELESS, backfill

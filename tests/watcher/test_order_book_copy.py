@@ -14,7 +14,7 @@ from harness.apps import authorized_client
 from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from harness.serving import ROOT
 from marketplace.market import moderation
-from marketplace.market.listing.memos import listing_memo
+from marketplace.market.memos import listing_memo
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.sandbox.transport import WSGIAdapter
 from marketplace.services import services, write

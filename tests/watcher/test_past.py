@@ -6,7 +6,7 @@ from werkzeug.wrappers import Response
 from harness import wallets
 from harness.cast import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN
 from marketplace.hedera import times
-from marketplace.market.listing.memos import listing_memo
+from marketplace.market.memos import listing_memo
 from tests.actions import buy_unseen, shown
 from tests.answers import assert_error
 from tests.engines import both_engines

@@ -8,7 +8,7 @@ from harness.cast import ALICE, BOB, MARKET, TOKEN
 from harness.mirror import Mirror
 from marketplace import create_app
 from marketplace.hedera import times
-from marketplace.market.listing.memos import purchase_memo
+from marketplace.market.memos import purchase_memo
 from marketplace.services import read
 from tests.actions import buy_unseen, list_nft, shown
 from tests.engines import both_engines

@@ -519,7 +519,7 @@ export interface paths {
          *     wallet signs it unchanged and returns it (returnTransaction): hand it in with POST /v1/comingsoon. Only
          *     then does the marketplace sign and submit it, and pay the network fee. Send as expectedPrice the price
          *     that the buyer saw. The service checks the price and the buyer's balance and association first, and
-         *     stores nothing. Send nfts instead of tokenId and serialNo to buy up to 10 NFTs, all or none; from one
+         *     reserves nothing. Send nfts instead of tokenId and serialNo to buy up to 10 NFTs, all or none; from one
          *     seller, only NFTs of one collection.
          */
         post: operations["prepare_purchase"];

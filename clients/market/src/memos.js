@@ -1,4 +1,4 @@
-// The memos of the market's transactions, as marketplace/market/listing/memos.py writes them.
+// The memos of the market's transactions, as marketplace/market/memos.py writes them.
 
 const MOST_BYTES = 100;
 const bytes = (text) => new TextEncoder().encode(text).length;

@@ -175,7 +175,7 @@ class PreparedTransactionSchema(CamelCaseSchema):
     metadata = fields.Nested(SigningMetadataSchema, required=True)
 
     def dump(self, obj: Any, *, many: bool | None = None) -> Any:
-        """Dump a PreparedTransaction of market/listing/prepare.py."""
+        """Dump a PreparedTransaction of market/prepared.py."""
         network = current_app.config["NETWORK"]
         metadata = vars(obj) | {"expires_at": obj.expires_at, "network": network}
         return super().dump({"transaction": obj.transaction, "metadata": metadata})

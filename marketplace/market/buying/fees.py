@@ -20,7 +20,6 @@ from marketplace.errors import (
     BuyerNotAssociated,
     BuyingPaused,
     FeesSpent,
-    LedgerAnswerInvalid,
     MarketplaceError,
     PurchaseInProgress,
     TooManyFailed,
@@ -30,7 +29,8 @@ from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import LedgerAccount, Transaction
-from marketplace.market.nfts import TransactionRequest
+from marketplace.market.requests import TransactionRequest
+from marketplace.market.sale_checks import find_balance
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.metrics import count
 from marketplace.services import mirror_node, read, write
@@ -79,14 +79,8 @@ def find_payer(deadline: Deadline) -> Payer:
     """Read the marketplace's account."""
     account_id = current_app.config["ACCOUNT_ID"]
     account = mirror_node().find_account(account_id, deadline)
-    balance = require_balance(account_id, account)
+    balance = find_balance(account_id, account)
     return Payer(cast(LedgerAccount, account), balance)
-
-
-def require_balance(account_id: str, account: LedgerAccount | None) -> int:
-    if account is None or account.balance is None:
-        raise LedgerAnswerInvalid(f"/accounts/{account_id}: it has no balance")
-    return account.balance
 
 
 def find_noted_balance() -> int | None:
@@ -163,7 +157,7 @@ def note_never_submitted(seen_to: int) -> None:
 class Purchase(NamedTuple):
     """NFTs that an account can buy now, as the ledger shows them, and what that can cost the marketplace."""
 
-    buyer: LedgerAccount
+    buyer_id: str
     nfts: Sequence[NftRow]
     fee: int  # tinybars, at most
     payer: Payer
@@ -176,21 +170,21 @@ def require(db: Connection, purchase: Purchase, transaction_id: str | None = Non
 
     ``transaction_id``: of this purchase, which does not hinder itself.
     """
-    buyer, now = purchase.buyer.id, times.now()
+    buyer_id, now = purchase.buyer_id, times.now()
     nfts = {NftId(nft["token"], nft["serial_no"]) for nft in purchase.nfts}
     for row in prepared_transactions.list_in_progress(db, times.to_iso(now - times.ALLOWED_LAG)):
         nft_id = NftId(row["token"], row["serial_no"])
         if row["transaction_id"] == transaction_id:
             continue
-        if row["account_id"] == buyer:
-            raise PurchaseInProgress("by", buyer, PROGRESS_SECONDS)
+        if row["account_id"] == buyer_id:
+            raise PurchaseInProgress("by", buyer_id, PROGRESS_SECONDS)
         if nft_id in nfts:
             raise PurchaseInProgress("of", nft_id, PROGRESS_SECONDS)
     since = an_hour_before(now)
-    failed = prepared_transactions.list_failed(db, buyer, since)
+    failed = prepared_transactions.list_failed(db, buyer_id, since)
     if len(failed) >= MOST_FAILED:
         over_at = times.to_nanoseconds(failed[-MOST_FAILED]) + HOUR
-        raise TooManyFailed(MOST_FAILED, buyer, (over_at - now) // times.SECOND + 1)
+        raise TooManyFailed(MOST_FAILED, buyer_id, (over_at - now) // times.SECOND + 1)
     budget, held = current_app.config["SALE_FEE_BUDGET"], prepared_transactions.get_held(db, since)
     if purchase.fee > budget:
         raise BudgetTooSmall(to_hbar(purchase.fee), to_hbar(budget))
@@ -200,7 +194,7 @@ def require(db: Connection, purchase: Purchase, transaction_id: str | None = Non
     if purchase.associated and 2 * held["total"] >= budget:
         tokens = ", ".join(purchase.associated)
         reason = (
-            f"{buyer} is not associated with {tokens}, and the marketplace has paid for enough"
+            f"{buyer_id} is not associated with {tokens}, and the marketplace has paid for enough"
             " associations within the hour: associate it first"
         )
         raise BuyerNotAssociated(reason, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")

@@ -1,8 +1,9 @@
 """A purchase: prepares the unsigned transaction, and takes it back when the buyer has signed it.
 
-Nothing of ours is signed, reserved or paid before the buyer's signature has been verified. The signed bytes
-are stored before they are submitted. A repeated request submits the same bytes, and the network takes a
-transaction id once: so a killed process, a lost answer or two requests at once cause no second charge.
+Preparing one stores nothing about it, though it reconciles the NFTs. Nothing of ours is signed, reserved or
+paid before the buyer's signature has been verified. The signed bytes are stored before they are submitted. A
+repeated request submits the same bytes, and the network takes a transaction id once: so a killed process, a
+lost answer or two requests at once cause no second charge.
 """
 
 import random
@@ -17,12 +18,16 @@ from marketplace.errors import (
     BalanceTooLow,
     BuyerIsOwner,
     BuyingOff,
+    FeesSpent,
     LedgerUndecided,
     MarketplaceError,
     NotAsPrepared,
     NotListed,
     PriceChanged,
+    PurchaseImpossible,
+    PurchaseInProgress,
     SignatureInvalid,
+    TooManyFailed,
     TransactionExpired,
 )
 from marketplace.hedera import times
@@ -30,12 +35,12 @@ from marketplace.hedera.hbar import TINYBARS, to_hbar
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import LedgerAccount
-from marketplace.market import nodes, reconciler
-from marketplace.market.buying import account_key, checks, fees
+from marketplace.market import nodes, reconciler, sale_checks
+from marketplace.market.buying import account_key, fees
 from marketplace.market.buying.fees import Purchase
 from marketplace.market.buying.signer import Signer
-from marketplace.market.listing.memos import basket_memo, purchase_memo
-from marketplace.market.listing.prepare import (
+from marketplace.market.memos import basket_memo, purchase_memo
+from marketplace.market.prepared import (
     MOST_APART,
     START_BEFORE_NOW,
     VALID_SECONDS,
@@ -45,7 +50,7 @@ from marketplace.market.listing.prepare import (
     find_present,
     insert,
 )
-from marketplace.market.nfts import (
+from marketplace.market.requests import (
     TransactionRequest,
     find_account_id,
     for_each,
@@ -66,11 +71,22 @@ from marketplace.store.rechecks import What, is_final
 from marketplace.text import shown
 
 if TYPE_CHECKING:  # the SDK takes 70 MB
-    from marketplace.hedera.signed import KeySignature, Signed
+    from marketplace.hedera.signatures import KeySignature, SignedBody
 
 # Longer than a submission takes: then no other request is submitting the purchase any more.
 SUBMITTING = 10 * times.SECOND
 NOTHING: Mapping[NftId, int] = {}
+# What an equal request may cause that was faster: the NFT is sold or about to be, and the buyer has paid.
+CAUSED_BY_EQUAL = (
+    NotListed,
+    BuyerIsOwner,
+    LedgerUndecided,
+    PurchaseImpossible,
+    PurchaseInProgress,
+    TooManyFailed,
+    FeesSpent,
+    BalanceTooLow,
+)
 
 
 def prepare(
@@ -86,15 +102,14 @@ def prepare(
         _require_signer()
         require_nfts(request.nft_ids)
         with take_turn(request.caller, len(request.nft_ids)) as deadline:
-            buyer = find_account_id(request.account_id, deadline)
-            request = request._replace(account_id=buyer)
-            purchase = _look_up(request, deadline, expected_prices)
+            request = request._replace(account_id=find_account_id(request.account_id, deadline))
+            purchase = _reconcile_and_check(request, deadline, expected_prices)
         fees.require(read(), purchase)
-    transaction_id = _make_id(purchase.present)
-    body = _build(purchase.nfts, buyer, transaction_id, nodes.next_node())
-    return PreparedTransaction(
-        buyer, write_unsigned(body), str(transaction_id), return_transaction=True
+    buyer_id, transaction_id = purchase.buyer_id, _make_id(purchase.present)
+    transaction = write_unsigned(
+        _build_body(purchase.nfts, buyer_id, transaction_id, nodes.next_node())
     )
+    return PreparedTransaction(buyer_id, transaction, str(transaction_id), return_transaction=True)
 
 
 def _require_signer() -> Signer:
@@ -104,7 +119,7 @@ def _require_signer() -> Signer:
     return signer
 
 
-def _look_up(
+def _reconcile_and_check(
     request: TransactionRequest,
     deadline: Deadline,
     expected_prices: Mapping[NftId, int] = NOTHING,
@@ -114,38 +129,41 @@ def _look_up(
 
     ``buyer``: the buyer's account, if the ledger has just shown it.
     """
+    buyer_id = request.account_id
     require_all_shown(request.nft_ids)
-    require_not_blocked(request.account_id)
+    require_not_blocked(buyer_id)
     # Read this before the prices, so that they were in force after the purchase became valid.
     present = find_present(deadline)
     nfts = _find_for_sale(request, expected_prices, deadline)
-    lots = checks.group_by_seller(nfts)
-    questions = checks.list_questions(request.account_id, nfts, deadline)
+    lots = sale_checks.group_by_seller(nfts)
+    questions = sale_checks.list_questions(buyer_id, nfts, deadline)
     if buyer:
-        questions["account", buyer.id] = lambda: buyer
+        questions["account", buyer_id] = lambda: buyer
     tokens = len({nft["token"] for nft in nfts})
     fee, payer, *found = mirror_node().ask(
         partial(fees.find_max_cost, len(nfts), tokens, deadline),
         partial(fees.find_payer, deadline),
         *questions.values(),
     )
-    answers = checks.Answers(request.account_id, dict(zip(questions, found, strict=True)), deadline)
-    buyer = _require_able(nfts, answers)
+    answers = sale_checks.Answers(buyer_id, dict(zip(questions, found, strict=True)), deadline)
+    price = sum(nft["listing_price"] for nft in nfts)
+    by_id = dict(zip(request.nft_ids, nfts, strict=True))
+    for_each(by_id, lambda nft_id: sale_checks.require_able(by_id[nft_id], price, answers))
     for lot in lots:
-        checks.require_payable(lot, answers.token(lot.token))
-    checks.require_few_changes(request.account_id, lots, answers.token)
+        sale_checks.require_payable(lot, answers.token(lot.token))
+    sale_checks.require_few_changes(buyer_id, lots, answers.token)
     if payer.balance < fee:
         raise BalanceTooLow(to_hbar(payer.balance))
     for nft in nfts:
         _require_newest(read(), nft, present)
-    return Purchase(buyer, nfts, fee, payer, answers.unassociated, present)
+    return Purchase(buyer_id, nfts, fee, payer, answers.unassociated, present)
 
 
 def _find_for_sale(
     request: TransactionRequest, expected_prices: Mapping[NftId, int], deadline: Deadline
 ) -> list[NftRow]:
     reconciled = reconciler.reconcile(request.nft_ids, deadline)
-    buyer = request.account_id
+    buyer_id = request.account_id
 
     def require_for_sale(nft_id: NftId) -> NftRow:
         nft, expected_price = reconciled[nft_id].nft, expected_prices.get(nft_id)
@@ -153,22 +171,15 @@ def _find_for_sale(
             raise LedgerUndecided(*nft_id, reconciled[nft_id].reason)
         if nft is None or not nft["is_listed"]:
             raise NotListed(*nft_id)
-        if nft["owner"] == buyer:
-            raise BuyerIsOwner(buyer, *nft_id)
-        if buyer == current_app.config["ACCOUNT_ID"]:
-            raise AccountIsMarketplace(buyer)
+        if nft["owner"] == buyer_id:
+            raise BuyerIsOwner(buyer_id, *nft_id)
+        if buyer_id == current_app.config["ACCOUNT_ID"]:
+            raise AccountIsMarketplace(buyer_id)
         if expected_price not in (None, nft["listing_price"]):
             raise PriceChanged(*nft_id, expected_price, nft["listing_price"])
         return nft
 
     return for_each(request.nft_ids, require_for_sale)
-
-
-def _require_able(nfts: Sequence[NftRow], answers: checks.Answers) -> LedgerAccount:
-    """Require that the ledger would not refuse the NFTs' sale, and return the buyer's account."""
-    price = sum(nft["listing_price"] for nft in nfts)
-    by_id = {NftId(nft["token"], nft["serial_no"]): nft for nft in nfts}
-    return for_each(by_id, lambda nft_id: checks.require_able(by_id[nft_id], price, answers))[0]
 
 
 def _require_newest(db: Connection, nft: NftRow, present: int) -> None:
@@ -199,16 +210,18 @@ def _make_id(present: int) -> TransactionId:
     return TransactionId(current_app.config["ACCOUNT_ID"], *divmod(start, times.SECOND))
 
 
-def _build(nfts: Sequence[NftRow], buyer: str, transaction_id: TransactionId, node: str) -> bytes:
+def _build_body(
+    nfts: Sequence[NftRow], buyer_id: str, transaction_id: TransactionId, node: str
+) -> bytes:
     """Build the body of the purchase of NFTs for their current prices. The same for the same parameters."""
-    from marketplace.hedera.transactions import SoldNft, build_purchase
+    from marketplace.hedera.transactions import SoldNft, build_purchase_body
 
-    return build_purchase(
+    return build_purchase_body(
         nfts=[
             SoldNft(nft["token"], nft["serial_no"], nft["owner"], nft["listing_price"])
             for nft in nfts
         ],
-        buyer=buyer,
+        buyer=buyer_id,
         fee_basis_points=current_app.config["SALE_FEE_BASIS_POINTS"],
         node_account_id=node,
         transaction_id=transaction_id,
@@ -225,123 +238,127 @@ def _write_memo(nfts: Sequence[NftRow]) -> str:
     return purchase_memo(nfts[0]["token"], nfts[0]["serial_no"], price, name)
 
 
-def hand_in(request: TransactionRequest, signed: "Signed") -> tuple[PreparedTransactionRow, bool]:
+def hand_in(
+    request: TransactionRequest, handed_in: "SignedBody"
+) -> tuple[PreparedTransactionRow, bool]:
     """Sign and submit a purchase, or submit it again if it may not have been. Returns whether it is new.
 
     After an error, nothing is reserved.
     """
-    id, is_new = str(signed.transaction_id), False
+    id, is_new = str(handed_in.transaction_id), False
     row = prepared_transactions.get_prepared_transaction(read(), id)
     if row is None:
         try:
             with fees.refusals_counted(request):
-                row, is_new = _sign_new(request, signed)
-        except MarketplaceError:
-            # An equal request may have been faster.
+                row, is_new = _sign_and_store(request, handed_in)
+        except CAUSED_BY_EQUAL:
             row = prepared_transactions.get_prepared_transaction(read(), id)
             if row is None:
                 raise
     # The request that was to submit it has ended, and its fee is not known.
     is_left = row["signed"] and row["prepared_at"] < times.to_iso(times.now() - SUBMITTING)
     if is_new or is_left:
-        _submit(row, signed, is_new)
+        _submit(row, handed_in.node, is_new)
     return row, is_new
 
 
-def _sign_new(request: TransactionRequest, signed: "Signed") -> tuple[PreparedTransactionRow, bool]:
+def _sign_and_store(
+    request: TransactionRequest, handed_in: "SignedBody"
+) -> tuple[PreparedTransactionRow, bool]:
     """Check, sign and store a purchase. Returns its row, and whether it is new."""
     signer = _require_signer()
     stored = require_nfts(request.nft_ids)
-    _require_current(signed)
-    if not signed.pairs:
+    _require_current(handed_in)
+    if not handed_in.pairs:
         raise SignatureInvalid(request.account_id)
     with take_turn(request.caller, len(request.nft_ids)) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
         # Refuse what nobody prepared, or the buyer has not signed, before the ledger is asked for the rest.
-        _require_same(signed, request, [*stored.values()])
+        _require_same(handed_in, request.account_id, [*stored.values()])
         account = mirror_node().find_account(request.account_id, deadline)
-        buyer = checks.require_buyer(request.account_id, account)
-        pairs = _require_signed(signed, buyer)
-        purchase = _look_up(request, deadline, buyer=buyer)
-    _require_same(signed, request, purchase.nfts)
-    fees.require(read(), purchase, str(signed.transaction_id))
-    transaction = _sign(signer, signed, pairs, purchase)
+        buyer = sale_checks.find_buyer(request.account_id, account)
+        of_buyer = _find_buyers_signatures(handed_in, buyer)
+        purchase = _reconcile_and_check(request, deadline, buyer=buyer)
+    _require_same(handed_in, request.account_id, purchase.nfts)
+    fees.require(read(), purchase, str(handed_in.transaction_id))
+    transaction = _add_signature(signer, handed_in.body, of_buyer, purchase.payer.account)
     with write() as db:
         prepared_transactions.lock_purchases(db)
-        known = prepared_transactions.get_prepared_transaction(db, str(signed.transaction_id))
+        known = prepared_transactions.get_prepared_transaction(db, str(handed_in.transaction_id))
         if known:
             return known, False
         for nft in purchase.nfts:
             _require_newest(db, nft, purchase.present)
         fees.require(db, purchase)
-        row = _insert(db, request, purchase, signed, transaction)
+        row = _insert(db, request, purchase, handed_in.transaction_id, transaction)
     count("purchases", outcome="signed")
     return row, True
 
 
-def _require_current(signed: "Signed") -> None:
+def _require_current(handed_in: "SignedBody") -> None:
     """Require an id, and a node, as prepare() gives them, and that nodes still take the transaction."""
-    start, now, id = signed.transaction_id.valid_start, times.now(), str(signed.transaction_id)
-    is_ours = signed.transaction_id.account_id == current_app.config["ACCOUNT_ID"]
-    if not is_ours or signed.node not in nodes.list_nodes() or start > now + MOST_APART:
-        raise NotAsPrepared(id, "purchase")
-    if find_expiry(start) <= times.to_iso(now):
-        raise TransactionExpired(id, "purchase")
+    id, now = handed_in.transaction_id, times.now()
+    is_ours = id.account_id == current_app.config["ACCOUNT_ID"]
+    is_early = id.valid_start > now + MOST_APART
+    if not is_ours or handed_in.node not in nodes.list_nodes() or is_early:
+        raise NotAsPrepared(str(id), "purchase")
+    if find_expiry(id.valid_start) <= times.to_iso(now):
+        raise TransactionExpired(str(id), "purchase")
 
 
-def _require_same(signed: "Signed", request: TransactionRequest, nfts: Sequence[NftRow]) -> None:
+def _require_same(handed_in: "SignedBody", buyer_id: str, nfts: Sequence[NftRow]) -> None:
     """Raise NotListed, PriceChanged or NotAsPrepared unless the bytes are those of this purchase now.
 
     What the bytes parse as decides nothing: other programs may parse them in another way.
     """
-    from marketplace.hedera.signed import find_paid
+    from marketplace.hedera.signatures import find_paid
     from marketplace.hedera.transactions import list_forms
 
-    body = _build(nfts, request.account_id, signed.transaction_id, signed.node)
-    if signed.body in list_forms(body):
+    body = _build_body(nfts, buyer_id, handed_in.transaction_id, handed_in.node)
+    if handed_in.body in list_forms(body):
         return
     for nft in nfts:
         if not nft["is_listed"]:
             raise NotListed(nft["token"], nft["serial_no"])
-    paid = find_paid(signed.body, request.account_id) // TINYBARS
+    paid = find_paid(handed_in.body, buyer_id) // TINYBARS
     price = sum(nft["listing_price"] for nft in nfts)
     if 0 < paid != price and len(nfts) == 1:
         raise PriceChanged(nfts[0]["token"], nfts[0]["serial_no"], paid, price)
-    raise NotAsPrepared(str(signed.transaction_id), "purchase")
+    raise NotAsPrepared(str(handed_in.transaction_id), "purchase")
 
 
-def _require_signed(signed: "Signed", buyer: LedgerAccount) -> "list[KeySignature]":
-    """The buyer's signatures. Raises SignatureInvalid."""
+def _find_buyers_signatures(handed_in: "SignedBody", buyer: LedgerAccount) -> "list[KeySignature]":
+    """The signatures by which the buyer's key has signed. Raises SignatureInvalid if it has not."""
     from marketplace.hedera import transactions
-    from marketplace.hedera.signed import find_signers
+    from marketplace.hedera.signatures import find_signers
 
     # In the sandbox, the first key that signs for an account becomes its key.
-    first = transactions.make_public_key(signed.pairs[0].prefix)
+    first = transactions.make_public_key(handed_in.pairs[0].prefix)
     key = transactions.make_key(*buyer.key) if buyer.key else first
-    pairs = find_signers(key, signed.pairs, signed.body)
-    if pairs is None:
+    of_buyer = find_signers(key, handed_in.pairs, handed_in.body)
+    if of_buyer is None:
         raise SignatureInvalid(buyer.id)
-    return pairs
+    return of_buyer
 
 
-def _sign(
-    signer: Signer, signed: "Signed", pairs: "Sequence[KeySignature]", purchase: Purchase
+def _add_signature(
+    signer: Signer, body: bytes, of_buyer: "Sequence[KeySignature]", payer: LedgerAccount
 ) -> bytes:
     """The transaction with the buyer's signatures and ours: the bytes of a TransactionList."""
-    from marketplace.hedera.signed import ECDSA_BYTES, KeySignature, write
+    from marketplace.hedera.signatures import ECDSA_BYTES, KeySignature, write
 
-    public_key, signature = signer.sign(signed.body)
-    account_key.compare(public_key, purchase.payer.account)
+    public_key, signature = signer.sign(body)
+    account_key.compare(public_key, payer)
     ours = KeySignature(public_key, signature, len(public_key) == ECDSA_BYTES)
     # The buyer may have the same key.
-    return write(signed.body, [ours, *(pair for pair in pairs if pair.prefix != public_key)])
+    return write(body, [ours, *(pair for pair in of_buyer if pair.prefix != public_key)])
 
 
 def _insert(
     db: Connection,
     request: TransactionRequest,
     purchase: Purchase,
-    signed: "Signed",
+    transaction_id: TransactionId,
     transaction: bytes,
 ) -> PreparedTransactionRow:
     sold = [
@@ -354,7 +371,7 @@ def _insert(
             f"{nft.token} #{nft.serial_no} for {nft.price} HBAR from {nft.seller}" for nft in sold
         ),
         request.account_id,
-        signed.transaction_id,
+        transaction_id,
         purchase.fee,
         shown(request.caller.token),
         shown(request.caller.end_user),
@@ -364,7 +381,7 @@ def _insert(
         "purchase",
         request,
         sold,
-        signed.transaction_id,
+        transaction_id,
         _write_memo(purchase.nfts),
         prepared_at=times.now(),
         fee=purchase.fee,
@@ -374,14 +391,14 @@ def _insert(
     return row
 
 
-def _submit(row: PreparedTransactionRow, signed: "Signed", is_new: bool) -> None:
+def _submit(row: PreparedTransactionRow, node: str, is_new: bool) -> None:
     """Submit the stored bytes to the node that they name.
 
     If no node has taken a new purchase, deletes it. Of one that was left, an earlier request may have
     submitted it: then only the ledger tells.
     """
     try:
-        nodes.submit(bytes(row["signed"] or b""), signed.node, row["transaction_id"], "purchase")
+        nodes.submit(bytes(row["signed"] or b""), node, row["transaction_id"], "purchase")
     except MarketplaceError:
         if is_new:
             with write() as db:

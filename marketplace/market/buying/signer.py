@@ -68,7 +68,7 @@ class Signer:
 def _require_signature(returned: Any, body: bytes) -> tuple[bytes, bytes]:
     """Return the public key and the signature. Raises SignerFailed for anything else."""
     # The SDK takes 70 MB.
-    from marketplace.hedera.signed import (
+    from marketplace.hedera.signatures import (
         ECDSA_BYTES,
         ED25519_BYTES,
         SIGNATURE_BYTES,

@@ -22,9 +22,8 @@ from marketplace.hedera.hbar import TINYBARS, find_credit, to_hbar
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import LedgerAccount, LedgerKey, LedgerToken
-from marketplace.market import reconciler
-from marketplace.market.buying import checks
-from marketplace.market.buying.fees import ASSOCIATION_CENTS, max_fee, require_balance
+from marketplace.market import reconciler, sale_checks
+from marketplace.market.buying.fees import ASSOCIATION_CENTS, max_fee
 from marketplace.services import mirror_node, services, write
 from marketplace.store import offers
 from marketplace.store.nfts import NftRow, is_gone
@@ -62,21 +61,21 @@ def require_possible(nft: NftRow, bidder: str, price: int, part: int, deadline: 
     if seller == bidder:
         raise BuyerIsOwner(bidder, nft["token"], nft["serial_no"])
     sold: NftRow = {**nft, "listing_price": price}
-    questions = checks.list_questions(bidder, [sold], deadline)
+    questions = sale_checks.list_questions(bidder, [sold], deadline)
     found = mirror_node().ask(*questions.values())
-    answers = checks.Answers(bidder, dict(zip(questions, found, strict=True)), deadline)
+    answers = sale_checks.Answers(bidder, dict(zip(questions, found, strict=True)), deadline)
     buyer, owner = answers.account(bidder), answers.account(seller)
     _require_keys([account for account in (buyer, owner) if account])
-    checks.require_able(sold, price, answers, seller_signs=True)
+    sale_checks.require_able(sold, price, answers, seller_signs=True)
     token = answers.token(nft["token"])
-    lot = checks.Lot(nft["token"], seller, price * TINYBARS - part, None)
-    checks.require_unchangeable(lot.token, token)
-    received = checks.find_received(lot, token)
-    checks.require_few_changes(bidder, [lot], answers.token)
+    lot = sale_checks.Lot(nft["token"], seller, price * TINYBARS - part, None)
+    sale_checks.require_unchangeable(lot.token, token)
+    received = sale_checks.find_received(lot, token)
+    sale_checks.require_few_changes(bidder, [lot], answers.token)
     assert buyer and owner  # noqa: S101 - require_able() has seen both
     _require_receivers(nft["token"], token, market if part and market != seller else None, deadline)
     need = find_need(price, bool(answers.unassociated), deadline)
-    balance = require_balance(bidder, buyer)
+    balance = sale_checks.find_balance(bidder, buyer)
     if balance < need:
         raise BidderBalanceTooLow(bidder, to_hbar(balance), to_hbar(need))
     return Sides(buyer, owner, received)

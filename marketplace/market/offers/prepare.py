@@ -23,14 +23,18 @@ from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import LedgerKey
 from marketplace.market.buying import fees
-from marketplace.market.listing.memos import acceptance_memo, offer_memo, offer_withdrawal_memo
-from marketplace.market.listing.prepare import (
+from marketplace.market.memos import acceptance_memo, offer_memo, offer_withdrawal_memo
+from marketplace.market.offers import checks
+from marketplace.market.offers.checks import Sides
+from marketplace.market.offers.reconcile import reconcile_offers
+from marketplace.market.offers.rule import read_part
+from marketplace.market.prepared import (
     PreparedNft,
     PreparedTransaction,
     prepare_for_offer,
     prepare_unsigned,
 )
-from marketplace.market.nfts import (
+from marketplace.market.requests import (
     Caller,
     TransactionRequest,
     find_account_id,
@@ -40,10 +44,6 @@ from marketplace.market.nfts import (
     require_shown,
     take_turn,
 )
-from marketplace.market.offers import checks
-from marketplace.market.offers.checks import Sides
-from marketplace.market.offers.reconcile import reconcile_offers
-from marketplace.market.offers.rule import read_part
 from marketplace.services import mirror_node
 from marketplace.store.offers import OfferRow
 

@@ -23,12 +23,12 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
-from marketplace.market.listing.prepare import PreparedTransaction
-from marketplace.market.listing.report_rule import LONGEST_VALIDITY, ReportAnswer
-from marketplace.market.nfts import OPERATOR, Caller, find_account_id, take_turn
 from marketplace.market.offers.prepare import find_offer, prepare_withdrawal, require_unended
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.offers.rule import CREATION
+from marketplace.market.prepared import PreparedTransaction
+from marketplace.market.report_rule import LONGEST_VALIDITY, ReportAnswer
+from marketplace.market.requests import OPERATOR, Caller, find_account_id, take_turn
 from marketplace.services import mirror_node, read
 from marketplace.store import prepared_transactions
 from marketplace.store.offers import OfferRow

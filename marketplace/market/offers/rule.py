@@ -11,8 +11,8 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS, find_credit
 from marketplace.hedera.ids import MAX_HBAR, MAX_INT64, TransactionId, numbers
 from marketplace.ledger.objects import LedgerKey, Schedule, Transaction
-from marketplace.market.listing.memos import read_offer_memo
 from marketplace.market.listing_rule import Undecided
+from marketplace.market.memos import read_offer_memo
 from marketplace.store.offers import OfferState
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from marketplace.hedera.transactions import (
     build_listing,
     build_offer_signature,
     build_offer_withdrawal,
-    build_purchase,
+    build_purchase_body,
     build_withdrawal,
     write_unsigned,
 )
@@ -76,7 +76,7 @@ def test_what_a_buyer_signs():
     for start, serial_no, (price, part, seller, buyer) in cases:
         sold = [SoldNft("0.0.5005", serial_no, seller, price)]
         said = limits(start) | {"node_account_id": "0.0.3"}
-        body = build_purchase(nfts=sold, buyer=buyer, fee_basis_points=part, **said)
+        body = build_purchase_body(nfts=sold, buyer=buyer, fee_basis_points=part, **said)
         contents.append(write_unsigned(body))
     for (_, _, (price, _, _, buyer)), encoded in zip(cases, encode_again(contents), strict=True):
         assert (encoded["isSameList"], encoded["isSameBody"]) == (True, True)
@@ -101,7 +101,7 @@ def test_what_a_buyer_of_several_signs(part):
         ]
         said = limits(STARTS[0]) | {"node_account_id": "0.0.3"}
         buyer = chance.choice(("0.0.1002", "0.0.9003", "0.0.99999"))
-        body = build_purchase(nfts=nfts, buyer=buyer, fee_basis_points=part, **said)
+        body = build_purchase_body(nfts=nfts, buyer=buyer, fee_basis_points=part, **said)
         baskets.append((nfts, buyer))
         contents.append(write_unsigned(body))
     for (nfts, buyer), encoded in zip(baskets, encode_again(contents), strict=True):

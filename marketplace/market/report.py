@@ -8,28 +8,18 @@ prepared none.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from flask import current_app
 
-from marketplace.errors import (
-    FieldInvalid,
-    LedgerAnswerInvalid,
-    LedgerBusy,
-    MarketplaceError,
-    NotAsPrepared,
-    NotPrepared,
-    TransactionExpired,
-    Unavailable,
-)
+from marketplace.errors import MarketplaceError, NotPrepared, Unavailable
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import Transaction
-from marketplace.market import nodes, reconciler
+from marketplace.market import reconciler
 from marketplace.market.buying import fees
-from marketplace.market.buying.purchase import hand_in
-from marketplace.market.listing.report_rule import (
+from marketplace.market.report_rule import (
     LONGEST_VALIDITY,
     NAMES,
     Report,
@@ -39,10 +29,9 @@ from marketplace.market.listing.report_rule import (
     is_as_wanted,
     judge,
 )
-from marketplace.market.nfts import (
+from marketplace.market.requests import (
     OPERATOR,
     Caller,
-    TransactionRequest,
     find_account_id,
     for_each,
     require_nfts,
@@ -51,11 +40,7 @@ from marketplace.market.nfts import (
 from marketplace.services import mirror_node, read
 from marketplace.store import prepared_transactions
 from marketplace.store.nfts import NftRow
-from marketplace.store.prepared_transactions import Kind, PreparedNftRow, PreparedTransactionRow
-
-if TYPE_CHECKING:  # the SDK takes 70 MB
-    from marketplace.hedera.signed import Signed
-
+from marketplace.store.prepared_transactions import Kind, PreparedNftRow
 
 FindRows = Callable[[str], list[Transaction]]  # of a transaction id
 KINDS: dict[str, Kind] = {name: kind for kind, name in NAMES.items()}
@@ -123,26 +108,26 @@ def _judge_all(
 
 def _judge_one(report: Report, nft: Shown, now: int, find_rows: FindRows) -> Judged:
     """Find the transaction that a report means, and judge the report. Raises the outcome's error."""
-    kind, row, signed = report.row["kind"] if report.row else "listing", report.row, None
+    kind, row, executed = report.row["kind"] if report.row else "listing", report.row, None
     is_named = report.transaction_id is not None
     newest = None
     if not is_named or row is None:
         newest = prepared_transactions.get_newest_prepared(read(), *nft.nft_id, report.account_id)
     if report.transaction_id and row is None:
         # The wallet may have replaced the prepared id with its own.
-        signed = _pick(find_rows(report.transaction_id))
-        kind = KINDS.get(signed.name, "listing") if signed else kind
+        executed = _pick(find_rows(report.transaction_id))
+        kind = KINDS.get(executed.name, "listing") if executed else kind
         report = report._replace(newest=newest)
     elif not is_named and _is_in_force(newest, report, nft):
         kind = "listing"
         report = report._replace(row=newest)
     elif row and not is_as_wanted(kind, report, nft):
         found = find_rows(row["transaction_id"])
-        signed = _pick(found)
+        executed = _pick(found)
         if kind == "purchase":
             with suppress(Unavailable):  # then the watcher does it later
                 fees.note_charged(row["transaction_id"], found)
-    outcome = judge(kind, report, nft, signed, now)
+    outcome = judge(kind, report, nft, executed, now)
     if isinstance(outcome, MarketplaceError):
         raise outcome
     return Judged(kind, outcome, nft.row, _find_expiry(report))
@@ -191,62 +176,6 @@ def _find_overdue(rows: Iterable[PreparedNftRow | None], deadline: Deadline) -> 
 
 
 def _pick(rows: Iterable[Transaction]) -> Transaction | None:
-    """The transaction that was signed: the successful one, if there is one."""
+    """The transaction that reached consensus: the successful one, if there is one."""
     originals = [row for row in rows if row.is_original]
     return max(originals, key=lambda row: row.result == "SUCCESS", default=None)
-
-
-def answer_handed_in(
-    request: TransactionRequest, transaction: bytes, signature_map: bytes
-) -> ReportAnswer:
-    """Submit a signed transaction, and tell whether the ledger shows its effect already.
-
-    ``signature_map``: further signatures. Raises FieldInvalid; what hand_in() and answer() do.
-    """
-    from marketplace.hedera import signed
-
-    try:
-        handed_in = signed.read(transaction, signature_map)
-    except signed.Unreadable as error:
-        message = f"must be a signed transaction: {error}"
-        raise FieldInvalid({"json": {"signedTransaction": [message]}}) from None
-    transaction_id = str(handed_in.transaction_id)
-    if handed_in.transaction_id.account_id == current_app.config["ACCOUNT_ID"] and request.nft_ids:
-        row, is_new = hand_in(request, handed_in)
-    else:
-        row, is_new = _pass_on(handed_in), True
-    if row["kind"] not in NAMES or (
-        is_new and not _is_shown(handed_in.transaction_id, request.caller)
-    ):
-        return ReportAnswer(True, expires_at=row["expires_at"])
-    return answer(request.account_id, request.nft_ids, transaction_id, request.caller)
-
-
-def _pass_on(handed_in: "Signed") -> PreparedTransactionRow:
-    """Submit a transaction that its signer pays for, if it was prepared here, byte for byte."""
-    from marketplace.hedera import signed
-    from marketplace.hedera.transactions import list_forms
-
-    id = str(handed_in.transaction_id)
-    row = prepared_transactions.get_prepared_transaction(read(), id)
-    kind = row["kind"].replace("_", " ") if row else "transaction"
-    if (
-        row is None
-        or row["unsigned"] is None
-        or handed_in.body not in list_forms(signed.read(bytes(row["unsigned"])).body)
-    ):
-        raise NotAsPrepared(id, kind)
-    if row["expires_at"] <= times.to_iso(times.now()):
-        raise TransactionExpired(id, kind)
-    transaction = signed.write(handed_in.body, handed_in.pairs)
-    nodes.submit(transaction, handed_in.node, id, kind)
-    return row
-
-
-def _is_shown(transaction_id: TransactionId, caller: Caller) -> bool:
-    """Look once: what was just submitted is shown some seconds later."""
-    try:
-        with take_turn(caller, 1) as deadline:
-            return bool(mirror_node().list_transactions(transaction_id, deadline))
-    except (LedgerBusy, LedgerAnswerInvalid, Unavailable):
-        return False

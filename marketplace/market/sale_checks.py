@@ -1,4 +1,4 @@
-"""Checks whether the ledger would refuse a purchase, whose fee the marketplace pays even then.
+"""Checks whether the ledger would refuse a sale: the marketplace pays for a purchase even then.
 
 The network's rules for custom fees: the seller pays royalties as fractions of the credit. As the sender of
 each NFT, the seller also pays the fixed fees. The treasury and a fee's own collector are exempt. If the fee
@@ -37,7 +37,6 @@ from marketplace.ledger.objects import (
     Relationship,
     RoyaltyFee,
 )
-from marketplace.market.buying.fees import require_balance
 from marketplace.services import mirror_node, read, services
 from marketplace.store.nft_collections import is_verified
 from marketplace.store.nfts import NftRow
@@ -50,13 +49,14 @@ Question = tuple[str, ...]  # what it is about, and the ids
 
 
 def list_questions(
-    buyer: str, nfts: Sequence[NftRow], deadline: Deadline
+    buyer_id: str, nfts: Sequence[NftRow], deadline: Deadline
 ) -> dict[Question, Callable[[], object]]:
     """List the questions for MirrorNode.ask(), whose results are Answers."""
     mirror = mirror_node()
     tokens = {nft["token"] for nft in nfts}
-    accounts = {buyer, *(nft["owner"] for nft in nfts)}
-    holdings = {(nft["owner"], nft["token"]) for nft in nfts} | {(buyer, token) for token in tokens}
+    accounts = {buyer_id, *(nft["owner"] for nft in nfts)}
+    holdings = {(nft["owner"], nft["token"]) for nft in nfts}
+    holdings |= {(buyer_id, token) for token in tokens}
     asked: dict[Question, Callable[[], object]] = {}
     for token in tokens:
         asked["token", token] = partial(mirror.find_token, token, deadline)
@@ -69,101 +69,105 @@ def list_questions(
 
 
 class Answers:
-    """What the ledger has about a purchase."""
+    """What the ledger has about a sale."""
 
-    def __init__(self, buyer: str, found: Mapping[Question, Any], deadline: Deadline) -> None:
-        self.buyer = buyer
+    def __init__(self, buyer_id: str, found: Mapping[Question, Any], deadline: Deadline) -> None:
+        self.buyer_id = buyer_id
         self._found = found
         self._deadline = deadline
 
-    def token(self, token: str) -> LedgerToken:
+    def token(self, token_id: str) -> LedgerToken:
         """Raises PurchaseImpossible if it was deleted."""
-        answer: LedgerToken | None = self._found["token", token]
+        answer: LedgerToken | None = self._found["token", token_id]
         if answer is None or answer.is_deleted:
-            raise PurchaseImpossible(f"{token} was deleted", "TOKEN_WAS_DELETED")
+            raise PurchaseImpossible(f"{token_id} was deleted", "TOKEN_WAS_DELETED")
         return answer
 
     def account(self, account_id: str) -> LedgerAccount | None:
         answer: LedgerAccount | None = self._found["account", account_id]
         return answer
 
-    def relationship(self, account_id: str, token: str) -> Relationship | None:
-        answer: Relationship | None = self._found["relationship", account_id, token]
+    def relationship(self, account_id: str, token_id: str) -> Relationship | None:
+        answer: Relationship | None = self._found["relationship", account_id, token_id]
         return answer
 
     @cached_property
     def unassociated(self) -> list[str]:
-        """The tokens with which the purchase associates the buyer."""
-        tokens = [ids[0] for about, *ids in self._found if about == "token"]
-        return sorted(token for token in tokens if self.relationship(self.buyer, token) is None)
+        """The tokens with which the sale associates the buyer."""
+        token_ids = [ids[0] for about, *ids in self._found if about == "token"]
+        return sorted(id for id in token_ids if self.relationship(self.buyer_id, id) is None)
 
     @cached_property
     def free_associations(self) -> float:
         """How many automatic associations the buyer has left; 0 if they are too many to count."""
-        buyer = self.account(self.buyer)
+        buyer = self.account(self.buyer_id)
         most = buyer.max_automatic_associations if buyer else 0
         if most == UNLIMITED:
             return math.inf
         if not most:
             return 0
-        relationships = mirror_node().list_relationships(self.buyer, self._deadline)
+        relationships = mirror_node().list_relationships(self.buyer_id, self._deadline)
         counted = [*islice(relationships, COUNTED_ASSOCIATIONS)]
         taken = sum(relationship.is_automatic for relationship in counted)
         return most - taken if len(counted) < COUNTED_ASSOCIATIONS else 0
 
 
-def require_able(
-    nft: NftRow, price: int, answers: Answers, *, seller_signs: bool = False
-) -> LedgerAccount:
-    """Return the buyer's account. Raises PurchaseImpossible, with the ledger's result code, if an NFT's sale
-    would fail at consensus.
+def require_able(nft: NftRow, price: int, answers: Answers, *, seller_signs: bool = False) -> None:
+    """Raise PurchaseImpossible, with the ledger's result code, if an NFT's sale would fail at consensus.
 
     BuyerBalanceTooLow and BuyerNotAssociated are subclasses. ``price``: the whole purchase's price in HBAR.
     ``seller_signs``: whether the seller signs the transaction, too. Also raises the ledger's errors.
     """
-    id, seller, buyer = nft["token"], nft["owner"], answers.buyer
-    selling = f"The seller {seller}"
-    token, of_seller, of_buyer = answers.token(id), answers.account(seller), answers.account(buyer)
+    token_id, seller_id, buyer_id = nft["token"], nft["owner"], answers.buyer_id
+    selling = f"The seller {seller_id}"
+    token, seller = answers.token(token_id), answers.account(seller_id)
     if token.is_paused:
-        raise PurchaseImpossible(f"{id} is paused by its issuer", "TOKEN_IS_PAUSED")
-    if of_seller is None or of_seller.is_deleted:
+        raise PurchaseImpossible(f"{token_id} is paused by its issuer", "TOKEN_IS_PAUSED")
+    if seller is None or seller.is_deleted:
         raise PurchaseImpossible(f"{selling} was deleted", "ACCOUNT_DELETED")
-    if of_seller.must_sign_to_receive and not seller_signs:
+    if seller.must_sign_to_receive and not seller_signs:
         reason = f"{selling} must sign for each payment to it"
         raise PurchaseImpossible(reason, "INVALID_SIGNATURE")
-    of_buyer = require_buyer(buyer, of_buyer)
-    balance = require_balance(buyer, of_buyer)
+    buyer = find_buyer(buyer_id, answers.account(buyer_id))
+    balance = find_balance(buyer_id, buyer)
     if balance < price * TINYBARS:
-        raise BuyerBalanceTooLow(buyer, to_hbar(balance), price)
-    relationship = answers.relationship(buyer, id)
+        raise BuyerBalanceTooLow(buyer_id, to_hbar(balance), price)
+    relationship = answers.relationship(buyer_id, token_id)
     if relationship is None:
-        _require_free_association(id, of_buyer.max_automatic_associations, answers)
+        _require_free_association(token_id, buyer.max_automatic_associations, answers)
         frozen, kyc = token.freezes_newcomers, token.asks_for_kyc
-        relationship = Relationship(id, is_frozen=frozen, lacks_kyc=kyc)
-    for account, held in ((selling, answers.relationship(seller, id)), (buyer, relationship)):
+        relationship = Relationship(token_id, is_frozen=frozen, lacks_kyc=kyc)
+    sides = (selling, answers.relationship(seller_id, token_id)), (buyer_id, relationship)
+    for side, held in sides:
         if held and held.is_frozen:
-            reason = f"{account} is frozen for {id} by its issuer"
+            reason = f"{side} is frozen for {token_id} by its issuer"
             raise PurchaseImpossible(reason, "ACCOUNT_FROZEN_FOR_TOKEN")
         if held and held.lacks_kyc:
-            reason = f"{account} lacks the issuer's KYC for {id}"
+            reason = f"{side} lacks the issuer's KYC for {token_id}"
             raise PurchaseImpossible(reason, "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
-    return of_buyer
 
 
-def require_buyer(account_id: str, account: LedgerAccount | None) -> LedgerAccount:
-    """Return the account if it can sign. Raises PurchaseImpossible."""
+def find_buyer(buyer_id: str, account: LedgerAccount | None) -> LedgerAccount:
+    """The buyer's account, which can sign. Raises PurchaseImpossible if it cannot."""
     if account is None:
-        raise PurchaseImpossible(f"{account_id} is not an account", "INVALID_ACCOUNT_ID")
+        raise PurchaseImpossible(f"{buyer_id} is not an account", "INVALID_ACCOUNT_ID")
     if account.is_deleted:
-        raise PurchaseImpossible(f"{account_id} was deleted", "ACCOUNT_DELETED")
+        raise PurchaseImpossible(f"{buyer_id} was deleted", "ACCOUNT_DELETED")
     if account.key is None and not services().sandbox:
-        reason = f"{account_id} has no key until it signs a transaction that it pays for itself"
+        reason = f"{buyer_id} has no key until it signs a transaction that it pays for itself"
         raise PurchaseImpossible(reason, "INVALID_SIGNATURE")
     return account
 
 
-def _require_free_association(token: str, most: int, answers: Answers) -> None:
-    reason = f"{answers.buyer} is not associated with {token}"
+def find_balance(account_id: str, account: LedgerAccount | None) -> int:
+    """An account's balance, in tinybars. Raises LedgerAnswerInvalid if the mirror node shows none."""
+    if account is None or account.balance is None:
+        raise LedgerAnswerInvalid(f"/accounts/{account_id}: it has no balance")
+    return account.balance
+
+
+def _require_free_association(token_id: str, most: int, answers: Answers) -> None:
+    reason = f"{answers.buyer_id} is not associated with {token_id}"
     if not most:
         reason = f"{reason}: associate it first"
         raise BuyerNotAssociated(reason, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
@@ -195,13 +199,13 @@ def require_payable(lot: Lot, token: LedgerToken) -> None:
         raise FeesChanged(lot.token)
 
 
-def require_unchangeable(id: str, token: LedgerToken) -> None:
+def require_unchangeable(token_id: str, token: LedgerToken) -> None:
     """Raise FeesChangeable if a token's issuer can change its custom fees, and the operator does not know it.
 
     Nothing binds the fees that a sale is charged to those that were in force when it was signed.
     """
-    if token.can_change_fees and not is_verified(read(), id):
-        raise FeesChangeable(id)
+    if token.can_change_fees and not is_verified(read(), token_id):
+        raise FeesChangeable(token_id)
 
 
 def find_received(lot: Lot, token: LedgerToken) -> int:

@@ -38,8 +38,8 @@ class KeySignature(NamedTuple):
     is_ecdsa: bool
 
 
-class Signed(NamedTuple):
-    """A transaction that somebody signed."""
+class SignedBody(NamedTuple):
+    """A transaction's body, and the signatures that it came with."""
 
     body: bytes
     pairs: tuple[KeySignature, ...]  # each once
@@ -47,18 +47,18 @@ class Signed(NamedTuple):
     node: str
 
 
-def read(signed: bytes, signature_map: bytes = b"") -> Signed:
+def read(transaction: bytes, signature_map: bytes = b"") -> SignedBody:
     """Read a TransactionList of one transaction, or a Transaction in either form of HAPI.
 
     ``signature_map``: a SignatureMap with further signatures. Raises Unreadable.
     """
     try:
-        transaction = _read_transaction(signed)
-        pairs = [*transaction.sigMap.sigPair, *SignatureMap.FromString(signature_map).sigPair]
-        body = TransactionBody.FromString(transaction.bodyBytes)
+        envelope = _read_envelope(transaction)
+        pairs = [*envelope.sigMap.sigPair, *SignatureMap.FromString(signature_map).sigPair]
+        body = TransactionBody.FromString(envelope.bodyBytes)
     except DecodeError:
         raise Unreadable("it is not a transaction of HAPI") from None
-    if not transaction.bodyBytes:
+    if not envelope.bodyBytes:
         raise Unreadable("it has no bodyBytes")
     if len(pairs) > MOST_PAIRS:
         raise Unreadable(f"it has more than {MOST_PAIRS} signatures")
@@ -71,7 +71,7 @@ def read(signed: bytes, signature_map: bytes = b"") -> Signed:
         raise Unreadable("its transaction ID is impossible")
     pairs_once = tuple(dict.fromkeys(_read_pair(pair) for pair in pairs))
     node = _read_account(body.nodeAccountID)
-    return Signed(transaction.bodyBytes, pairs_once, transaction_id, node)
+    return SignedBody(envelope.bodyBytes, pairs_once, transaction_id, node)
 
 
 def write(body: bytes, pairs: Iterable[KeySignature]) -> bytes:
@@ -99,10 +99,10 @@ def find_paid(body: bytes, account_id: str) -> int:
     return -sum(each.amount for each in amounts if _read_account(each.accountID) == account_id)
 
 
-def _read_transaction(signed: bytes) -> SignedTransaction:
-    transaction = Transaction.FromString(signed)
+def _read_envelope(content: bytes) -> SignedTransaction:
+    transaction = Transaction.FromString(content)
     if not transaction.signedTransactionBytes and not transaction.bodyBytes:
-        transactions = TransactionList.FromString(signed).transaction_list
+        transactions = TransactionList.FromString(content).transaction_list
         if len(transactions) != 1:
             raise Unreadable(f"it has {len(transactions)} transactions, not 1")
         [transaction] = transactions

@@ -34,7 +34,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger.objects import Transaction
 from marketplace.market import listing_rule
-from marketplace.market.listing.memos import is_withdrawal_memo, read_listing_memo
+from marketplace.market.memos import is_withdrawal_memo, read_listing_memo
 from marketplace.market.reconciler import Reconciliation
 from marketplace.store.nfts import NftRow, is_gone, is_undecided, shows
 from marketplace.store.prepared_transactions import Kind, PreparedNftRow
@@ -94,38 +94,38 @@ class Shown(NamedTuple):
     def is_listed_by(self, account_id: str) -> bool:
         return bool(self.row["is_for_sale"]) and self.row["owner"] == account_id
 
-    def is_as_new_as(self, signed: Transaction) -> bool:
-        return shows(self.row, signed.consensus_at)
+    def is_as_new_as(self, executed: Transaction) -> bool:
+        return shows(self.row, executed.consensus_at)
 
 
 def judge(
-    kind: Kind, report: Report, nft: Shown, signed: Transaction | None, now: int
+    kind: Kind, report: Report, nft: Shown, executed: Transaction | None, now: int
 ) -> ReportOutcome | MarketplaceError:
     """Judge a report by the table above.
 
-    ``signed``: the transaction that reached consensus; None if there is none, or if the NFT is as wanted.
+    ``executed``: the transaction that reached consensus; None if there is none, or if the NFT is as wanted.
     ``now``: the mirror node will show no further transaction that expired before this moment.
     """
     if is_as_wanted(kind, report, nft):
         return ReportOutcome.OK
-    if signed is None:
-        return _judge_unsigned(kind, report, nft, now)
-    is_ours = _is_ours(kind, report, nft.nft_id, signed)
+    if executed is None:
+        return _judge_unseen(kind, report, nft, now)
+    is_ours = _is_ours(kind, report, nft.nft_id, executed)
     if report.row is None and not is_ours:
         return _not_prepared(report, nft)
-    if signed.result != "SUCCESS":
-        return _refused(kind, report, nft, signed.result)
-    if not is_ours or signed.name != NAMES[kind]:
-        return TransactionAltered(str(signed.transaction_id), kind, signed.name)
-    is_recent = signed.consensus_at > now - LONGEST_VALIDITY
+    if executed.result != "SUCCESS":
+        return _refused(kind, report, nft, executed.result)
+    if not is_ours or executed.name != NAMES[kind]:
+        return TransactionAltered(str(executed.transaction_id), kind, executed.name)
+    is_recent = executed.consensus_at > now - LONGEST_VALIDITY
     may_follow = is_recent or not nft.is_decided
-    if _shows_effect(kind, report, nft, signed) or (kind == "purchase" and not may_follow):
+    if _shows_effect(kind, report, nft, executed) or (kind == "purchase" and not may_follow):
         return ReportOutcome.OK
-    if ended := _find_end(kind, report, nft, signed):
+    if ended := _find_end(kind, report, nft, executed):
         return ended
     if may_follow:
         return ReportOutcome.PENDING
-    return TransactionAltered(str(signed.transaction_id), kind, signed.name)
+    return TransactionAltered(str(executed.transaction_id), kind, executed.name)
 
 
 def is_as_wanted(kind: Kind, report: Report, nft: Shown) -> bool:
@@ -147,7 +147,7 @@ def is_as_wanted(kind: Kind, report: Report, nft: Shown) -> bool:
     return is_listed and is_that_price and row["prepared_at"] <= nft.listed_at
 
 
-def _judge_unsigned(
+def _judge_unseen(
     kind: Kind, report: Report, nft: Shown, now: int
 ) -> ReportOutcome | MarketplaceError:
     row = report.row
@@ -172,37 +172,37 @@ def _is_recent_id(report: Report, now: int) -> bool:
     return transaction_id.account_id == report.account_id and is_recent
 
 
-def _is_ours(kind: Kind, report: Report, nft_id: NftId, signed: Transaction) -> bool:
+def _is_ours(kind: Kind, report: Report, nft_id: NftId, executed: Transaction) -> bool:
     """Tell whether a transaction lists, withdraws or sells the NFT, for the account."""
     if kind == "purchase":
-        return signed.payer == report.market and signed.moves(nft_id, report.account_id)
+        return executed.payer == report.market and executed.moves(nft_id, report.account_id)
     if kind == "withdrawal":
-        is_about_it = is_withdrawal_memo(signed.memo, *nft_id)
+        is_about_it = is_withdrawal_memo(executed.memo, *nft_id)
     else:
-        is_about_it = read_listing_memo(signed.memo, *nft_id) is not None
-    return is_about_it and signed.payer == report.account_id
+        is_about_it = read_listing_memo(executed.memo, *nft_id) is not None
+    return is_about_it and executed.payer == report.account_id
 
 
-def _shows_effect(kind: Kind, report: Report, nft: Shown, signed: Transaction) -> bool:
+def _shows_effect(kind: Kind, report: Report, nft: Shown, executed: Transaction) -> bool:
     if kind == "purchase":
-        return nft.is_as_new_as(signed)  # the buyer received it, and may have sold it since
+        return nft.is_as_new_as(executed)  # the buyer received it, and may have sold it since
     is_listed = nft.is_listed_by(report.account_id)
     if kind == "withdrawal":
         return nft.reconciled.is_decided and not is_listed
     # By this transaction, or by a later one.
-    return is_listed and times.to_iso(signed.consensus_at) <= nft.listed_at
+    return is_listed and times.to_iso(executed.consensus_at) <= nft.listed_at
 
 
 def _find_end(
-    kind: Kind, report: Report, nft: Shown, signed: Transaction
+    kind: Kind, report: Report, nft: Shown, executed: Transaction
 ) -> MarketplaceError | None:
     """The error that says why the transaction's effect is over; None if it may still come."""
     is_listed = nft.is_listed_by(report.account_id)
-    if kind == "withdrawal" and is_listed and times.to_iso(signed.consensus_at) < nft.listed_at:
+    if kind == "withdrawal" and is_listed and times.to_iso(executed.consensus_at) < nft.listed_at:
         return ReportOutdated(
             *nft.nft_id, f"was withdrawn, and then listed again at {nft.listed_at}"
         )
-    is_newer = nft.reconciled.is_decided and nft.is_as_new_as(signed)
+    is_newer = nft.reconciled.is_decided and nft.is_as_new_as(executed)
     if kind == "listing" and is_newer and not is_listed:
         return _listing_ended(report, nft)
     return None
