@@ -21,9 +21,7 @@ PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./*?-]*")
 QUOTED = re.compile(r"""'([^']*)'|"((?:[^"\\]|\\.)*)\"""")
 SPECIAL = re.compile(r'(["$`\\])')  # in double quotes
 ESCAPED = re.compile(r'\\(["$`\\])')
-KEY_ADVICE = (
-    "If you set it to the key itself, write the key to a file, and give the account a new key"
-)
+KEY_ADVICE = "If it is the key itself, write the key to a file, and give the account a new key"
 
 # A transaction names no network: what a real key signs in the sandbox is valid on the account's network.
 NO_KEY_IN_SANDBOX = (
@@ -406,8 +404,7 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
         )
     settings: dict[str, Any] = {}
     for name, setting in SETTINGS.items():
-        value = given.get(name)
-        if value is None:
+        if (value := given.get(name)) is None:
             value = _find_default(setting, settings)
         if value is None:
             raise SettingError(
@@ -452,9 +449,7 @@ def write_changed(settings: Mapping[str, Any]) -> str:
 
 def _quote(value: str) -> str:
     """A value as it is written in a file: in double quotes, if it needs them."""
-    if PLAIN.fullmatch(value):
-        return value
-    return '"' + SPECIAL.sub(r"\\\1", value) + '"'
+    return value if PLAIN.fullmatch(value) else '"' + SPECIAL.sub(r"\\\1", value) + '"'
 
 
 def _unquote(value: str) -> str:
@@ -477,8 +472,8 @@ def _require_agreement(settings: dict[str, Any]) -> None:
         raise SettingError(f"{PREFIX}ACCOUNT_KEY_FILE is set, but {NO_KEY_IN_SANDBOX}")
     if settings["NETWORK"] == "sandbox" and not settings["STOREFRONT"]:
         raise SettingError(f"{PREFIX}STOREFRONT is off, but the sandbox always has its pages")
-    is_real = settings["NETWORK"] != "sandbox"
-    if is_real and settings["STOREFRONT"] and not settings["WALLETCONNECT_PROJECT_ID"]:
+    is_shop = settings["NETWORK"] != "sandbox" and settings["STOREFRONT"]
+    if is_shop and not settings["WALLETCONNECT_PROJECT_ID"]:
         raise SettingError(
             f"{PREFIX}STOREFRONT is on, but its pages reach no wallet: set {PREFIX}WALLETCONNECT_PROJECT_ID"
         )

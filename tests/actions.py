@@ -13,7 +13,7 @@ from marketplace.market import listing, nft_events, nfts
 from marketplace.market.requests import TransactionRequest
 from marketplace.services import read, write
 from marketplace.store import nft_collections
-from marketplace.watcher.chores import Ranker
+from marketplace.watcher.maintenance import Ranker
 
 SALE = {
     "kind": "SOLD", "token": TOKEN, "serial_no": 7, "from_account": ALICE, "to_account": BOB, "price": 250,

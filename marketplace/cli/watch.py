@@ -14,9 +14,9 @@ from marketplace.cli.command import Command
 from marketplace.command_line import echo, echo_log
 from marketplace.services import application
 from marketplace.serving.systemd import notify
-from marketplace.watcher.chores import Ranker
 from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
 from marketplace.watcher.loop import watch
+from marketplace.watcher.maintenance import Ranker
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.tasks import is_complete, summary
 

@@ -110,7 +110,7 @@ def _apply(kind: DecisionKind, subject: Subject, after: Position | None = BEGINN
 
 
 def apply_decisions() -> None:
-    """Apply what a killed command has left, and remove images that came late: the watcher's chore."""
+    """Apply what a killed command has left, and remove images that came late: the watcher's maintenance."""
     for row in decisions.list_to_apply(read()):
         _apply(row["kind"], Subject(row["id"], row["serial_no"]))
     remove_images()

@@ -16,12 +16,12 @@ from marketplace.services import application, services, write
 from marketplace.serving.systemd import notify, notify_alive
 from marketplace.store import properties
 from marketplace.store.connection import explained
-from marketplace.watcher import chores
-from marketplace.watcher.chores import Ranker
+from marketplace.watcher import maintenance
 from marketplace.watcher.collection_figures import count_figures
 from marketplace.watcher.enrichment import make_enricher
 from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.key_watch import KeyWatch
+from marketplace.watcher.maintenance import Ranker
 from marketplace.watcher.recheck import Rechecker
 from marketplace.watcher.sale_costs import store_sale_costs
 from marketplace.watcher.sweep import Sweep
@@ -29,22 +29,22 @@ from marketplace.watcher.tasks import Done, summary
 
 FOLLOWING_SECONDS = 1  # between two requests, if the last page was not full
 FAILED_SECONDS = 5  # after a page that could not be read
-# The interval of each chore, in seconds.
-CHORES: dict[Callable[[], object], float] = {
-    chores.refresh_collections: 5,
+# The interval of each maintenance job, in seconds.
+JOBS: dict[Callable[[], object], float] = {
+    maintenance.refresh_collections: 5,
     moderation.apply_decisions: 5,
-    chores.delete_prepared: 60,
-    chores.read_metadata_again: 60,
-    chores.queue_expired_offers: 10,
-    chores.cover_offers: 10,
-    chores.store_network: 600,
+    maintenance.delete_prepared: 60,
+    maintenance.read_metadata_again: 60,
+    maintenance.queue_expired_offers: 10,
+    maintenance.cover_offers: 10,
+    maintenance.store_network: 600,
     fees.note_balance: 60,
     store_sale_costs: 10,
-    chores.delete_events: 3600,
-    chores.delete_offers: 3600,
-    chores.warn_of_ending_tokens: 86_400,
+    maintenance.delete_events: 3600,
+    maintenance.delete_offers: 3600,
+    maintenance.warn_of_ending_tokens: 86_400,
 }
-CHORES_SECONDS = 5  # between two checks which chores are due
+JOBS_SECONDS = 5  # between two checks which jobs are due
 ENDING_SECONDS = 0.5  # for jobs in progress when the watcher ends
 # What the log need not count: nothing has changed, or it names each.
 UNREMARKABLE = {
@@ -72,12 +72,12 @@ class Watch:
         self._follower = Follower(self._rechecker.changed, self._key_watch.look_at)
         self._enricher = make_enricher(app)
         self._sweep = Sweep(app)
-        self._done_at = dict.fromkeys(CHORES, float("-inf"))
+        self._done_at = dict.fromkeys(JOBS, float("-inf"))
         jobs = {
             "Rechecking": self._recheck,
             "The sweep": self._sweep.step,
             "Reading past approvals and offers": lambda: backfill(stop),
-            "A chore": self._do_chores,
+            "A job": self._do_jobs,
             "Ranking collections": Ranker().step,
             "Counting sales": count_figures,
             "Delivering events": Deliveries(app).run,
@@ -127,17 +127,17 @@ class Watch:
         self._rechecker.wait()
         return 0
 
-    def _do_chores(self) -> float:
-        """Do the chores that are due. One that fails is next done after its interval; the others go on."""
-        for chore, seconds in CHORES.items():
-            if time.monotonic() >= self._done_at[chore] + seconds:
-                self._done_at[chore] = time.monotonic()
-                chore()
-        return CHORES_SECONDS
+    def _do_jobs(self) -> float:
+        """Do the jobs that are due. One that fails is next done after its interval; the others go on."""
+        for job, seconds in JOBS.items():
+            if time.monotonic() >= self._done_at[job] + seconds:
+                self._done_at[job] = time.monotonic()
+                job()
+        return JOBS_SECONDS
 
     def _compare_key(self) -> float:
         self._key_watch.step()
-        return CHORES_SECONDS
+        return JOBS_SECONDS
 
     def close(self) -> None:
         """Stop the jobs, then close what they use."""

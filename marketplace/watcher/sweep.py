@@ -31,8 +31,12 @@ from marketplace.store import (
 )
 from marketplace.store.connection import Connection, explained
 from marketplace.store.rechecks import NEVER_COMPARED, Recheck, What, enqueue_all
-from marketplace.watcher.chores import delete_prepared, queue_expired_offers, refresh_collections
 from marketplace.watcher.follow import MAX_PAST, ask_page, find_offers
+from marketplace.watcher.maintenance import (
+    delete_prepared,
+    queue_expired_offers,
+    refresh_collections,
+)
 from marketplace.watcher.recheck import ALL_OFFERS, Checked, compare, drain_queue
 from marketplace.watcher.tasks import Done
 

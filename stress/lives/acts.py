@@ -40,7 +40,7 @@ from marketplace.sandbox.catalogue import TREASURY
 from marketplace.sandbox.world import hand_over
 from marketplace.services import read
 from marketplace.store import following
-from marketplace.watcher import chores, collection_import
+from marketplace.watcher import collection_import, maintenance
 from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.recheck import Rechecker, drain_queue
 from marketplace.watcher.sweep import Sweep, sync
@@ -431,8 +431,8 @@ class Acts:
             with suppress(MarketplaceError):
                 self.read_past_approvals()
             with suppress(MarketplaceError):
-                chores.queue_expired_offers()
-                chores.cover_offers()
+                maintenance.queue_expired_offers()
+                maintenance.cover_offers()
             sweep, rechecker = Sweep(self.world.app), Rechecker(self.world.app)
             with closing(sweep), closing(rechecker):
                 with suppress(MarketplaceError):

@@ -12,7 +12,7 @@ from marketplace.hedera import times
 from marketplace.market import collection_facts
 from marketplace.services import read, write
 from marketplace.store import nft_collections
-from marketplace.watcher import chores, collection_import
+from marketplace.watcher import collection_import, maintenance
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.tasks import Done
 from tests.actions import tell
@@ -454,7 +454,7 @@ def test_collections_that_wait_the_longest_are_read_first(app, client, mirror):
         hurry(app, token, since=f"202{number}")
     with app.app_context():
         mirror.asked.clear()
-        chores.refresh_collections()
+        maintenance.refresh_collections()
     assert mirror.asked == ["/tokens/0.0.7003", "/tokens/0.0.7001", "/tokens/0.0.7002"]
 
 

@@ -10,7 +10,7 @@ from marketplace.events import Cursor, EventKind
 from marketplace.hedera import times
 from marketplace.services import read, services, write
 from marketplace.store import events, following, properties
-from marketplace.watcher import chores
+from marketplace.watcher import maintenance
 from tests import actions
 from tests.answers import assert_error
 from tests.api.pages import follow, next_url
@@ -338,7 +338,7 @@ def forget(app, followed_to=None):
     with app.app_context():
         with write() as db:
             following.mark_followed_from(db, followed_to or days_ago(0), days_ago(0))
-        chores.delete_events()
+        maintenance.delete_events()
 
 
 def days_ago(days):
@@ -346,7 +346,7 @@ def days_ago(days):
 
 
 def test_the_watcher_deletes_old_events(app, client, tell, epoch, monkeypatch):
-    monkeypatch.setattr(chores, "DELETED_AT_ONCE", 2)
+    monkeypatch.setattr(maintenance, "DELETED_AT_ONCE", 2)
     tell(*[{"seen_at": days_ago(days)} for days in (500, 450, 401, 400.01, 399.99, 3)])
     forget(app)
     assert ids(get(client)) == [5, 6]
@@ -367,7 +367,7 @@ def test_a_clock_that_is_far_ahead_deletes_no_event(app, client, tell):
 def test_a_service_without_a_watcher_deletes_no_event(app, client, tell):
     tell({"seen_at": days_ago(500)}, {"seen_at": days_ago(3)})
     with app.app_context():
-        chores.delete_events()
+        maintenance.delete_events()
     assert ids(get(client)) == [1, 2]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from harness.mirror import Mirror
 from marketplace.errors import LedgerUnreachable
-from marketplace.watcher.chores import store_network
+from marketplace.watcher.maintenance import store_network
 
 
 def test_it_works(app, client):

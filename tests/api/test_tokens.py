@@ -10,7 +10,7 @@ from marketplace import create_app, errors
 from marketplace.hedera import times
 from marketplace.services import read
 from marketplace.store import access_tokens
-from marketplace.watcher import chores
+from marketplace.watcher import maintenance
 from tests.answers import assert_error
 from tests.api.documented import call, operations
 from tests.engines import both_engines
@@ -196,7 +196,7 @@ def test_it_warns_the_operator_of_tokens_that_expire(app, caplog):
     assert nobody.get("/status", headers={"Authorization": "Bearer x"}).status_code == 200
     assert "marketplace_access_tokens_ending 3.0\n" in scraper.get("/metrics").text
     with app.app_context():
-        chores.warn_of_ending_tokens()
+        maintenance.warn_of_ending_tokens()
     warned = [line.split()[3] for line in caplog.messages if "flask token rotate" in line]
     assert warned == named
 

@@ -15,7 +15,7 @@ from marketplace.hedera import times
 from marketplace.market import collection_facts
 from marketplace.services import read, services, write
 from marketplace.store import nfts, traits
-from marketplace.watcher.chores import Ranker
+from marketplace.watcher.maintenance import Ranker
 from marketplace.watcher.sweep import sync
 from tests.actions import rank
 from tests.answers import assert_error

@@ -16,7 +16,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import SoldNft, build_purchase_body, write_signed
 from marketplace.sandbox import wallet
-from marketplace.watcher import chores
+from marketplace.watcher import maintenance
 from marketplace.watcher.follow import Follower
 from tests.engines import both_engines
 from tests.market.selling import HBAR, MOST, kill_while_submitting
@@ -100,7 +100,7 @@ def test_old_fees_are_deleted(market):
     market.submit(market.buy(market.list_one()))
     market.settle()
     assert len(market.rows()) == 1
-    market.age(chores.KEPT_SECONDS)
+    market.age(maintenance.KEPT_SECONDS)
     market.sync()
     assert market.rows() == []
 
@@ -111,12 +111,12 @@ def test_a_clock_that_is_hours_ahead_forgets_no_fee(market):
     market.submit(market.buy(market.list_one()))
     market.settle()
     charged, _ = market.fees()
-    ahead = chores.KEPT_SECONDS + 600
+    ahead = maintenance.KEPT_SECONDS + 600
     market.age(ahead)
     then = times.to_iso(times.now() - ahead * times.SECOND)
     write_sql(market.app, "UPDATE follow SET fresh_at = :then", then=then)
     with market.app.app_context():
-        chores.delete_prepared()
+        maintenance.delete_prepared()
     assert [row["fee_tinybars"] for row in market.rows()] == [charged]
 
 

@@ -11,7 +11,7 @@ from marketplace import create_app
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.ledger import Deadline
 from marketplace.market.nodes import ALWAYS_THERE, MOST, find_addresses, next_node
-from marketplace.watcher.chores import store_network
+from marketplace.watcher.maintenance import store_network
 from tests.engines import both_engines
 
 # Mainnet's on 2026-08-20, by Hedera's own table.

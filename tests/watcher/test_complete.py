@@ -20,8 +20,8 @@ from marketplace.sandbox import gateway
 from marketplace.sandbox.application import create_sandbox
 from marketplace.services import read, write
 from marketplace.store import media, nfts
-from marketplace.watcher import chores
 from marketplace.watcher import enrichment as module
+from marketplace.watcher import maintenance
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.enrichment_result import (
     Description,
@@ -301,7 +301,7 @@ def pass_days(app, days):
     now = times.now()
     write_sql(app, sql, read_at=times.to_iso(now - days * times.DAY), now=times.to_iso(now))
     with app.app_context():
-        chores.read_metadata_again()
+        maintenance.read_metadata_again()
 
 
 def test_metadata_of_the_web_is_read_again_after_growing_pauses(app, hosted):

@@ -9,7 +9,7 @@ from marketplace.hedera import times
 from marketplace.market.offers import rule
 from marketplace.services import read
 from marketplace.store import offers
-from marketplace.watcher import chores
+from marketplace.watcher import maintenance
 from marketplace.watcher.recheck import MAX_LIFE
 from marketplace.watcher.sweep import sync
 from tests.engines import both_engines
@@ -18,7 +18,7 @@ from tests.offering import list_open, move_clock, schedule, state
 pytestmark = both_engines
 
 HBAR, SHOWN_SECONDS = 100_000_000, times.ALLOWED_LAG // times.SECOND + 1
-MANY = 2 * chores.OFFERS_AT_ONCE
+MANY = 2 * maintenance.OFFERS_AT_ONCE
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ def offer(app, ledger, nft, watcher):
     return offer
 
 
-def run(app, chore):
+def run(app, job):
     with app.app_context():
-        chore()
+        job()
 
 
 def store_copy(app, schedule_id, new_id, **changes):
@@ -54,16 +54,16 @@ def copy_offer(app, schedule_id, **changes):
 def test_an_offer_expires(app, ledger, watcher, offer, new_events, monkeypatch):
     schedule_id = offer(expires_in=60)
     new_events()
-    run(app, chores.queue_expired_offers)
+    run(app, maintenance.queue_expired_offers)
     watcher.recheck()
     assert state(app, schedule_id) == "open"
     move_clock(ledger, monkeypatch, 60 + SHOWN_SECONDS)
     assert list_open(app) == []
-    run(app, chores.queue_expired_offers)
+    run(app, maintenance.queue_expired_offers)
     watcher.recheck()
     assert new_events() == [("OFFER_EXPIRED", ALICE, BOB, 300, None)]
     assert state(app, schedule_id) == "expired"
-    run(app, chores.queue_expired_offers)
+    run(app, maintenance.queue_expired_offers)
     assert list_rechecks(app) == []
 
 
@@ -78,8 +78,8 @@ def test_expired_ones_that_stay_undecided_hold_up_no_other(
     schedule_id = offer(expires_in=60)
     copy_offer(app, schedule_id, expires_at=times.to_iso(times.now()))
     move_clock(ledger, monkeypatch, 60 + SHOWN_SECONDS)
-    for _ in range(MANY // chores.OFFERS_AT_ONCE + 1):
-        run(app, chores.queue_expired_offers)
+    for _ in range(MANY // maintenance.OFFERS_AT_ONCE + 1):
+        run(app, maintenance.queue_expired_offers)
         watcher.recheck()
     assert state(app, schedule_id) == "expired"
     assert len(list_rechecks(app)) == MANY  # each is tried again by itself
@@ -100,7 +100,7 @@ def test_one_ends_although_its_bidder_cannot_be_read(
     schedule_id = offer(expires_in=60)
     mirror.alter(f"/accounts/{BOB}$", lambda account: account.update(balance="none"))
     move_clock(ledger, monkeypatch, 60 + SHOWN_SECONDS)
-    run(app, chores.queue_expired_offers)
+    run(app, maintenance.queue_expired_offers)
     watcher.recheck()
     assert state(app, schedule_id) == "expired"
 
@@ -108,11 +108,11 @@ def test_one_ends_although_its_bidder_cannot_be_read(
 def test_an_expired_offer_that_the_mirror_node_shows_as_another_schedule_stays_queued(
     app, ledger, watcher, mirror, offer, monkeypatch
 ):
-    """It was queued again by each chore, before offers that had expired later."""
+    """It was queued again by each job, before offers that had expired later."""
     schedule_id = offer(expires_in=60)
     mirror.alter(f"/schedules/{schedule_id}", lambda answer: answer.update(memo="hello"))
     move_clock(ledger, monkeypatch, 60 + SHOWN_SECONDS)
-    run(app, chores.queue_expired_offers)
+    run(app, maintenance.queue_expired_offers)
     watcher.recheck()
     assert state(app, schedule_id) == "open"
     assert len(list_rechecks(app)) == 1
@@ -120,14 +120,14 @@ def test_an_expired_offer_that_the_mirror_node_shows_as_another_schedule_stays_q
 
 def test_whether_the_bidder_can_pay_is_looked_at_now_and_then(app, ledger, offer, monkeypatch):
     schedule_id = offer()
-    monkeypatch.setattr(chores, "COVER_SECONDS", -1)
+    monkeypatch.setattr(maintenance, "COVER_SECONDS", -1)
     assert is_covered(app, schedule_id)
     ledger.change_account(BOB, balance=299 * HBAR)
-    run(app, chores.cover_offers)
+    run(app, maintenance.cover_offers)
     assert not is_covered(app, schedule_id)
     assert list_open(app) == []
     ledger.change_account(BOB, balance=302 * HBAR)
-    run(app, chores.cover_offers)
+    run(app, maintenance.cover_offers)
     assert is_covered(app, schedule_id)
 
 
@@ -144,9 +144,9 @@ def test_a_bidder_who_cannot_be_read_holds_up_no_other(
     copy_offer(app, unreadable, covered_at=times.to_iso(0))
     ledger.change_account(BOB, balance=0)
     mirror.alter(f"/accounts/{CHARLIE}$", lambda account: account.update(balance="none"), status)
-    monkeypatch.setattr(chores, "COVER_SECONDS", 0)
-    for _ in range(MANY // chores.OFFERS_AT_ONCE + 1):
-        run(app, chores.cover_offers)
+    monkeypatch.setattr(maintenance, "COVER_SECONDS", 0)
+    for _ in range(MANY // maintenance.OFFERS_AT_ONCE + 1):
+        run(app, maintenance.cover_offers)
     assert not is_covered(app, other)
     assert is_covered(app, unreadable)  # as it was
     assert 1 <= caplog.text.count("can pay: ") <= 3
@@ -156,19 +156,19 @@ def test_the_check_of_covers_asks_at_most_three_questions_an_offer(app, mirror, 
     schedule_id = offer()
     copy_offer(app, schedule_id, covered_at=None)
     before = mirror.count("/")
-    run(app, chores.cover_offers)
-    assert chores.OFFERS_AT_ONCE < mirror.count("/") - before <= 3 * chores.OFFERS_AT_ONCE
+    run(app, maintenance.cover_offers)
+    assert maintenance.OFFERS_AT_ONCE < mirror.count("/") - before <= 3 * maintenance.OFFERS_AT_ONCE
 
 
 def test_it_checks_no_offers_while_the_mirror_node_is_silent(app, mirror, offer, monkeypatch):
     schedule_id = offer()
-    monkeypatch.setattr(chores, "COVER_SECONDS", -1)
+    monkeypatch.setattr(maintenance, "COVER_SECONDS", -1)
     with app.app_context():
         before = offers.get_offer(read(), schedule_id)
     mirror.fail("/")
     monkeypatch.setattr(times, "now", lambda now=times.now: now() + 20 * times.SECOND)
     with app.app_context(), pytest.raises(LedgerUnreachable):
-        chores.cover_offers()
+        maintenance.cover_offers()
     with app.app_context():
         assert offers.get_offer(read(), schedule_id) == before
 
@@ -185,7 +185,7 @@ def test_ended_ones_are_deleted_as_events_are(app, offer, events_days, kept):
         for ended in rule.ENDED:
             store_copy(app, schedule_id, f"{ended} {days}", state=ended, expires_at=expires_at)
         store_copy(app, schedule_id, f"open {days}", expires_at=expires_at)
-    run(app, chores.delete_offers)
+    run(app, maintenance.delete_offers)
     left = {f"open {days}" for days in (62, 64, 99, 101)}
     left |= {f"{ended} {days}" for ended in rule.ENDED for days in kept}
     with app.app_context():
@@ -202,7 +202,7 @@ def test_a_deleted_one_stays_deleted(app, ledger, watcher, offer, monkeypatch):
             sync()
         assert state(app, schedule_id) == "expired"
         watcher.read()  # the deletion goes by the ledger's time
-        run(app, chores.delete_offers)
+        run(app, maintenance.delete_offers)
     with app.app_context():
         sync()
     assert state(app, schedule_id) is None

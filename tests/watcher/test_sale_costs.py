@@ -12,7 +12,7 @@ from marketplace.hedera import times
 from marketplace.hedera.transactions import make_account_id
 from marketplace.services import read
 from marketplace.store import events
-from marketplace.watcher import chores
+from marketplace.watcher import maintenance
 from marketplace.watcher.sale_costs import store_sale_costs
 from tests.actions import list_nft, tell
 from tests.engines import both_engines
@@ -27,7 +27,7 @@ COLLECTOR = "0.0.2101"
 def market(tmp_path):
     market = Market(tmp_path, SALE_FEE_BASIS_POINTS="250", SALE_FEE_BUDGET="1000")
     with market.app.app_context():
-        chores.store_network()
+        maintenance.store_network()
     return market
 
 
@@ -152,7 +152,7 @@ def test_a_sale_that_the_ledger_does_not_show_holds_up_no_other(market):
 def test_rates_are_kept_when_they_change(app):
     with app.app_context():
         for _ in range(2):
-            chores.store_network()
+            maintenance.store_network()
         assert len(read().execute("SELECT * FROM exchange_rate").fetchall()) == 1
         [row] = read().execute("SELECT * FROM exchange_rate").fetchall()
         assert events.get_rate(read(), row["read_at"])["cents"] == row["cents"]

@@ -1,4 +1,4 @@
-"""The watcher's chores: refresh and rank collections, store the network's data, delete what is outdated."""
+"""The watcher's maintenance: refreshes and ranks collections, stores the network's data, deletes old rows."""
 
 import json
 import time
