@@ -12,6 +12,7 @@ from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
 from marketplace.market import moderation
 from marketplace.market.buying import fees
+from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.services import application, services, write
 from marketplace.serving.systemd import notify, notify_alive
 from marketplace.store import properties
@@ -114,7 +115,8 @@ class Watch:
                     with self._app.app_context(), explained():
                         seconds = job()
                 except (MarketplaceError, OSError) as error:
-                    self._app.logger.warning("%s failed: %s", name, error)
+                    with self._app.app_context():
+                        warn_once_a_minute(f"{name} failed: %s", error)
                 except Exception:
                     if not self._stop.is_set():  # then its threads may be closed already
                         self._app.logger.exception("%s failed", name)

@@ -57,6 +57,24 @@ def test_a_watcher_is_running_whether_the_ledger_ever_answered_or_not(app, clien
     assert client.get("/status").json["watcher"] == "silent"
 
 
+def test_a_job_that_goes_on_failing_is_logged_once_a_minute(app, caplog):
+    stop, failed = threading.Event(), []
+
+    def fail():
+        failed.append(1)
+        if len(failed) == 2:
+            stop.set()
+        raise LedgerUnreachable("it is silent")
+
+    with closing(Watch(app, stop)) as watching:
+        watching.leads = True
+        watching._repeat("Sleeping", fail)
+        watching.begin()  # which ends at once
+    lines = [record.getMessage() for record in caplog.records]
+    assert len(failed) == 2
+    assert [line.startswith("Sleeping failed: ") for line in lines] == [True]
+
+
 def test_it_finds_a_listing_of_several_nfts_whether_they_are_stored_or_not(
     client, watcher, nft, ledger
 ):
