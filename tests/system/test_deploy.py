@@ -381,6 +381,11 @@ def test_the_error_while_the_service_is_down_has_our_shape(site):
     assert (body["reason"], body["code"], headers["Retry-After"]) == ("TRY_AGAIN", 503, "5")
     assert headers["Access-Control-Allow-Origin"] == "*"
     assert headers["Access-Control-Expose-Headers"] == "Retry-After"
+    with pytest.raises(HTTPError, match="503") as refused:
+        site.call("/", Accept="text/html,*/*;q=0.8")
+    with refused.value as page:
+        assert (page.headers["Content-Type"], page.headers["Retry-After"]) == ("text/html", "5")
+        assert b"Back in a moment" in page.read()
     logged = re.findall(r'^\[.+\] (\S+) "\S+ (\S+) HTTP', site.service.output, re.MULTILINE)
     assert {client for client, _ in logged} == {"127.0.0.1"}
     assert "/v1/add" in {path for _, path in logged}
