@@ -9,7 +9,7 @@ from harness.ledger import Ledger
 from harness.mirror import Mirror
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.market import listing, nft_events, nfts
+from marketplace.market import history, listing, nfts
 from marketplace.market.requests import TransactionRequest
 from marketplace.services import read, write
 from marketplace.store import nft_collections
@@ -33,7 +33,7 @@ def insert_sales(db, rows):
     for row in rows:
         if row["kind"] == "SOLD":
             nft_collections.add_sale(db, row)
-    nft_events.insert(db, rows)
+    history.insert_events(db, rows)
 
 
 def shown(client, nft=(TOKEN, 7)):

@@ -163,19 +163,6 @@ def _store_read(db: Connection, columns: Columns, until: str | None = None) -> N
         )
 
 
-def note_listed(db: Connection, token: str, change: int) -> None:
-    """Add to a collection's count of listed NFTs: 1 for a new listing, -1 for its end, 0 for a new price.
-
-    After a new listing, a collection that was due only daily is read again within a minute.
-    """
-    nft_collections.add_listed(db, token, change)
-    if change <= 0:
-        return
-    now = times.now()
-    soon, beyond = times.to_iso(now + times.MINUTE), times.to_iso(now + times.HOUR)
-    nft_collections.mark_collection_due(db, token, soon, beyond)
-
-
 def refresh(token: str) -> bool:
     """Read a stored collection again. Returns whether the ledger answered.
 

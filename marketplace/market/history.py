@@ -1,4 +1,4 @@
-"""Reads an NFT's history between the stored state and the new one, and finds the prices of its sales.
+"""Reads an NFT's history since its stored state: the entries, the prices of sales, and the events they make.
 
 A sale's price stands in the memo of the marketplace's own transaction, or in the schedule of an offer. Only
 the marketplace signs transactions that its account pays for, so their memos can be trusted. A schedule must
@@ -8,7 +8,7 @@ other transactions, too.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import takewhile
@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from flask import current_app
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS, format_amount
 from marketplace.hedera.ids import NftId
@@ -30,14 +31,18 @@ from marketplace.market.memos import (
     read_purchase_memo,
 )
 from marketplace.market.offers.rule import CREATION, Shop, read_sale
-from marketplace.services import mirror_node, read
-from marketplace.store import offers, prepared_transactions
+from marketplace.services import mirror_node, read, services
+from marketplace.store import nft_collections, offers, prepared_transactions
+from marketplace.store.connection import Connection
+from marketplace.store.events import insert_event
 from marketplace.store.nfts import NftRow, find_stored_at
 
 MAX_SALES = 20  # of one NFT, the newest: only their prices are looked up
 MAX_NEW_TREASURIES = 20  # the newest: only their accounts are looked up
 ENDS = ("TOKENBURN", "TOKENWIPE", "TOKENDELETION")
 WITHDRAWAL = "CRYPTODELETEALLOWANCE"
+# What clients see of an NFT's metadata and image.
+SHOWN = ("name", "file_type", "attributes", "image", "original_image_url")
 
 
 class TransactionNotShown(Exception):
@@ -120,13 +125,13 @@ def _find_purchase(nft_id: NftId, move: HistoryEntry, replicas: Replicas) -> Sal
         if received is not None:
             received = received * prepared["price"] // prepared["of_seller"]
         return Sale(prepared["price"], received)
-    signed = _find_row(move, replicas.deadline)
-    if not signed.is_original:
+    transaction = _find_row(move, replicas.deadline)
+    if not transaction.is_original:
         return None
-    if len(signed.nft_transfers) > 1:
-        return _find_in_basket(signed, nft_id, move, replicas.deadline)
-    price = read_price(signed, nft_id, move.receiver or "")
-    return Sale(price, -signed.find_paid(move.sender or "")) if price else None
+    if len(transaction.nft_transfers) > 1:
+        return _find_in_basket(transaction, nft_id, move, replicas.deadline)
+    price = read_price(transaction, nft_id, move.receiver or "")
+    return Sale(price, -transaction.find_paid(move.sender or "")) if price else None
 
 
 def _find_row(move: HistoryEntry, deadline: Deadline) -> Transaction:
@@ -373,3 +378,115 @@ def _find_sales(
         if sale is not None:
             sales[move.consensus_at] = sale
     return sales
+
+
+# The events
+
+
+class Event(NamedTuple):
+    kind: EventKind
+    from_account: str | None = None
+    to_account: str | None = None
+    price: int | None = None  # HBAR
+    previous_price: int | None = None
+    transaction_id: str | None = None
+    consensus_at: str | None = None
+    offer_id: str | None = None  # of a schedule
+    received: int | None = None  # tinybars
+
+
+def find_events(
+    facts: NftFacts, before: NftRow, state: Mapping[str, Any], past: UnstoredHistory
+) -> list[Event]:
+    """Find the events between a stored NFT and its new state."""
+    on_ledger, is_listed = facts.nft, state["is_for_sale"]
+    price_before = before["listing_price"] if before["is_listed"] else None
+    owner, new_owner = before["owner"], state["owner"]
+    events = [*_find_changes(on_ledger, owner, new_owner, price_before, past)]
+    if events:
+        price_before = None
+    if on_ledger.is_deleted:
+        events.append(
+            Event(EventKind.BURNED, new_owner, None, None, price_before, *_write_entry(past.end))
+        )
+    elif price_before and not is_listed:
+        is_decided = state["ledger_state"] != "undecided"
+        ended_at = times.to_iso(on_ledger.modified_at) if is_decided else None
+        by = _write_entry(past.end_of_listing, ended_at)
+        events.append(Event(EventKind.WITHDRAWN, owner, None, None, price_before, *by))
+    if is_listed:
+        price, listed_at = state["listing_price"], state["last_listed_at"]
+        if price_before is None or listed_at != before["last_listed_at"]:
+            kind = EventKind.LISTED if price_before in (None, price) else EventKind.PRICE_CHANGED
+            id = facts.transaction and str(facts.transaction.transaction_id)
+            events.append(Event(kind, new_owner, None, price, price_before, id, listed_at))
+    return events
+
+
+def _write_entry(
+    entry: HistoryEntry | None, date: str | None = None
+) -> tuple[str | None, str | None]:
+    """The transaction of an entry, and its date. Without an entry: no transaction, and ``date``."""
+    if entry is None:
+        return None, date
+    return str(entry.transaction_id), times.to_iso(entry.consensus_at)
+
+
+def _find_changes(
+    on_ledger: Nft, owner: str, new_owner: str, price: int | None, past: UnstoredHistory
+) -> Iterator[Event]:
+    """Yield each change of owner, and the withdrawal before it. The first event has the listing's price."""
+    for entry in past.entries:
+        if entry.is_move:
+            sale = past.sales.get(entry.consensus_at)
+            kind = EventKind.SOLD if sale else EventKind.TRANSFERRED
+            paid, received, offer_id = sale or (None, None, None)
+            who = entry.sender, entry.receiver
+            yield Event(kind, *who, paid, price, *_write_entry(entry), offer_id, received)
+            owner, price = entry.receiver or owner, None
+        elif price and entry.name == WITHDRAWAL:
+            yield Event(EventKind.WITHDRAWN, owner, None, None, price, *_write_entry(entry))
+            price = None
+    if owner != new_owner:
+        # The history is incomplete, or does not say who became the token's treasury.
+        moved_at = times.to_iso(on_ledger.modified_at)
+        yield Event(EventKind.TRANSFERRED, owner, new_owner, None, price, None, moved_at)
+
+
+def is_redrawn(before: NftRow, after: Mapping[str, Any]) -> bool:
+    """Tell whether the metadata or the image that clients see has changed."""
+    shown, shown_before = {**after}, {**before}
+    return any(shown[name] != shown_before[name] for name in SHOWN)
+
+
+def note_sales(db: Connection, nft_id: NftId, events: Iterable[Event]) -> None:
+    """Add the sales among an NFT's events to the totals of its collection, unless the NFT is hidden."""
+    for event in events:
+        if event.kind is EventKind.SOLD:
+            nft_collections.add_sale(db, event._asdict() | nft_id._asdict())
+
+
+def note_accepted(db: Connection, events: Iterable[Event]) -> None:
+    """Mark the offers that sold NFTs as executed."""
+    sold = {each.offer_id: each.consensus_at for each in events if each.offer_id}
+    for offer_id in sorted(sold):
+        offers.mark_executed(db, offer_id, sold[offer_id])
+
+
+def store_events(db: Connection, events: Mapping[NftId, Iterable[Event]]) -> None:
+    """Write the events of NFTs, at the end of the transaction that makes the changes."""
+    seen_at = times.to_iso(times.now())
+    rows = [
+        event._asdict() | {"token": token, "serial_no": serial_no, "seen_at": seen_at}
+        for (token, serial_no), of_nft in events.items()
+        for event in of_nft
+    ]
+    if rows:
+        insert_events(db, rows)
+
+
+def insert_events(db: Connection, rows: Iterable[dict[str, Any]]) -> None:
+    """Append events to the feed. No other transaction can write events until this one is visible."""
+    services().database.lock_events(db)
+    for row in rows:
+        insert_event(db, row)

@@ -83,7 +83,7 @@ def decide(facts: NftFacts, market: str) -> Verdict:
        Other rows under its id do not count: the first row of a schedule has a memo that its payer wrote;
     3. the memo names this NFT and a price.
     """
-    nft, history, signed = facts
+    nft, history, approval = facts
     event = history.last_event if history else None
     if is_decided_by_row(nft, market):
         return NotForSale(GONE if is_gone(nft) else NOT_SPENDABLE, 0, event)
@@ -97,14 +97,18 @@ def decide(facts: NftFacts, market: str) -> Verdict:
     if event.name != APPROVAL:
         return NotForSale(f"a later {event.name} ended it", 1, event)
     id = event.transaction_id
-    if signed is None or signed.consensus_at != event.consensus_at or signed.result != "SUCCESS":
+    if (
+        approval is None
+        or approval.consensus_at != event.consensus_at
+        or approval.result != "SUCCESS"
+    ):
         return Undecided(f"the transaction of its last event, {id}, is not there", 1, event)
-    if signed.name != APPROVAL or not signed.is_original:
+    if approval.name != APPROVAL or not approval.is_original:
         return NotForSale(f"a schedule or a contract approved it: {id}", 1, event)
-    if signed.payer != nft.owner:
-        return NotForSale(f"{id} was paid by {signed.payer}, not by its owner", 1, event)
-    price = read_listing_memo(signed.memo, nft.token, nft.serial_no)
+    if approval.payer != nft.owner:
+        return NotForSale(f"{id} was paid by {approval.payer}, not by its owner", 1, event)
+    price = read_listing_memo(approval.memo, nft.token, nft.serial_no)
     if price is None:
         memo = f"the memo of {id} names no price for it"
         return NotForSale(f"a later {APPROVAL} ended it: {memo}", 2, event)
-    return ForSale(price, signed.consensus_at, event)
+    return ForSale(price, approval.consensus_at, event)

@@ -16,16 +16,11 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import Nft
-from marketplace.market import collection_facts, listing_rule, nft_events
-from marketplace.market.history import (
-    UnstoredHistory,
-    is_newer,
-    read_unstored_history,
-)
+from marketplace.market import collection_facts, history, listing_rule
+from marketplace.market.history import Event, UnstoredHistory, is_newer, read_unstored_history
 from marketplace.market.listing_rule import ForSale, NftFacts, NotForSale, Undecided, Verdict
-from marketplace.market.nft_events import Event
 from marketplace.services import mirror_node, read, write
-from marketplace.store import nfts, traits
+from marketplace.store import nft_collections, nfts, traits
 from marketplace.store.connection import Connection
 from marketplace.store.nfts import NftRow, find_stored_at, is_gone, is_undecided
 from marketplace.store.rechecks import What, enqueue_all, recheck_later
@@ -95,7 +90,7 @@ class Change(NamedTuple):
             events.append(Event(EventKind.ADDED, to_account=before["owner"]))
         if self.state:
             facts = self.judgement.facts
-            events += nft_events.find_events(facts, before, self.state, self.past)
+            events += history.find_events(facts, before, self.state, self.past)
         return events
 
 
@@ -212,10 +207,10 @@ def judge(on_ledger: Nft, before: NftRow | None, deadline: Deadline) -> Judgemen
         return Judgement(before, older, facts)
     if not listing_rule.is_decided_by_row(on_ledger, market):
         since = find_stored_at(before) if before else times.now()
-        history = mirror_node().find_history(*on_ledger.id, deadline, since)
-        last = history.last_event
-        signed = last and mirror_node().find_transaction(last.consensus_at, deadline)
-        facts = NftFacts(on_ledger, history, signed)
+        entries = mirror_node().find_history(*on_ledger.id, deadline, since)
+        last = entries.last_event
+        transaction = last and mirror_node().find_transaction(last.consensus_at, deadline)
+        facts = NftFacts(on_ledger, entries, transaction)
     return Judgement(before, listing_rule.decide(facts, market), facts)
 
 
@@ -304,9 +299,9 @@ def _store(
             marked[nft_id] = _mark(db, changes[nft_id], added[nft_id])
         if nft := marked[nft_id]:
             _note_in_collection(db, before[nft_id], nft)
-            nft_events.note_sales(db, nft_id, events[nft_id])
+            history.note_sales(db, nft_id, events[nft_id])
     after = {nft_id: row for nft_id, row in marked.items() if row}
-    nft_events.note_accepted(db, [event for nft_id in after for event in events[nft_id]])
+    history.note_accepted(db, [event for nft_id in after for event in events[nft_id]])
     now = times.now()
     rechecks = [recheck_later(What("nft", *id), changes[id].nft.modified_at, now) for id in added]
     rechecks += [
@@ -315,7 +310,7 @@ def _store(
         if _is_new_listing(before[id], row)
     ]
     enqueue_all(db, rechecks, now)
-    nft_events.store(db, {nft_id: events[nft_id] for nft_id in sorted(after)})
+    history.store_events(db, {nft_id: events[nft_id] for nft_id in sorted(after)})
     return after
 
 
@@ -344,8 +339,20 @@ def _note_in_collection(db: Connection, before: NftRow, nft: NftRow) -> None:
         traits.replace_traits(db, nft, nft)
     listed, listed_before = nft["is_listed"], before["is_listed"]
     if (listed, nft["listing_price"]) != (listed_before, before["listing_price"]):
-        change = listed - listed_before
-        collection_facts.note_listed(db, nft["token"], change)
+        note_listed(db, nft["token"], listed - listed_before)
+
+
+def note_listed(db: Connection, token: str, change: int) -> None:
+    """Add to a collection's count of listed NFTs: 1 for a new listing, -1 for its end, 0 for a new price.
+
+    After a new listing, a collection that was due only daily is read again within a minute.
+    """
+    nft_collections.add_listed(db, token, change)
+    if change <= 0:
+        return
+    now = times.now()
+    soon, beyond = times.to_iso(now + times.MINUTE), times.to_iso(now + times.HOUR)
+    nft_collections.mark_collection_due(db, token, soon, beyond)
 
 
 def _is_new_listing(before: NftRow, nft: NftRow) -> bool:

@@ -12,8 +12,8 @@ from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger.objects import Nft
-from marketplace.market import collection_facts, listing_rule, nft_events, reconciler
-from marketplace.market.nft_events import Event
+from marketplace.market import collection_facts, listing_rule, reconciler
+from marketplace.market.history import Event, store_events
 from marketplace.services import mirror_node, read, write
 from marketplace.store import nfts
 from marketplace.store.rechecks import Recheck, What, enqueue, enqueue_all, recheck_later
@@ -60,7 +60,7 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
                 for row in inserted
                 if row
             }
-            nft_events.store(db, added)
+            store_events(db, added)
         tally.added += len(new)
         tally.here_already += here_already
         tally.unreadable += [

@@ -11,9 +11,9 @@ from marketplace.errors import MarketplaceError, Unavailable
 from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.market import moderation, nft_events
+from marketplace.market import moderation
+from marketplace.market.history import Event, is_redrawn, store_events
 from marketplace.market.moderation import Subject
-from marketplace.market.nft_events import Event
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.services import read, services, write
 from marketplace.store import nft_collections, nfts, traits
@@ -109,8 +109,8 @@ class Enricher:
                 moderation.note_image(db, Subject(*id_of(before)), record["image"])
             if nft:
                 traits.replace_traits(db, before, nft)
-            if nft and nft_events.is_redrawn(before, nft):
-                nft_events.store(db, {id_of(nft): [Event(EventKind.METADATA_CHANGED)]})
+            if nft and is_redrawn(before, nft):
+                store_events(db, {id_of(nft): [Event(EventKind.METADATA_CHANGED)]})
 
     def _begin_due(self, lane: int) -> None:
         """Begin tries in a lane's free places, first for the collections with the fewest tries in progress.

@@ -9,7 +9,7 @@ from flask import current_app
 from marketplace.errors import MediaUnreachable
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.market import nft_events
+from marketplace.market.history import is_redrawn
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.metrics import count
 from marketplace.services import services
@@ -116,7 +116,7 @@ def _schedule_reread(nft: NftRow, record: Columns) -> str | None:
     now, pause = times.now(), times.DAY
     if record["missing"]:
         pause = LONGEST_PAUSE
-    elif nft["read_at"] and not nft_events.is_redrawn(nft, record):
+    elif nft["read_at"] and not is_redrawn(nft, record):
         pause = 2 * (now - times.to_nanoseconds(nft["read_at"]))
     return times.to_iso(now + min(max(pause, times.DAY), LONGEST_PAUSE))
 

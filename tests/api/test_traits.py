@@ -12,7 +12,7 @@ import pytest
 from harness.cast import ALICE, KEYS, TOKEN
 from marketplace.api.paging import MAX_URL_LENGTH
 from marketplace.hedera import times
-from marketplace.market import collection_facts
+from marketplace.market import reconciler
 from marketplace.services import read, services, write
 from marketplace.store import nfts, traits
 from marketplace.watcher.maintenance import Ranker
@@ -61,7 +61,7 @@ def reconcile(app, serial_no, price=0, is_burned=False):
             "ledger_at": listed_at, "ledger_state": "gone" if is_burned else "decided",
         }  # fmt: skip
         nft = nfts.mark_reconciled(db, state, stored)
-        collection_facts.note_listed(db, TOKEN, nft["is_for_sale"] - stored["is_for_sale"])
+        reconciler.note_listed(db, TOKEN, nft["is_for_sale"] - stored["is_for_sale"])
         if is_burned:
             traits.replace_traits(db, nft, nft)
 

@@ -13,7 +13,7 @@ from sqlite_utils.utils import sqlite3
 
 from harness.apps import settings
 from marketplace import create_app
-from marketplace.market.nft_events import insert
+from marketplace.market.history import insert_events
 from marketplace.services import read, write
 from marketplace.store import (
     access_tokens,
@@ -363,7 +363,7 @@ def app(tmp_path_factory, engine):
             nfts.mark_reconciled(db, STATE | keys | listing, nft)
             kinds = {"kind": "SOLD" if number % 50 else "LISTED", "from_account": keys["owner"]}
             event = EVENT | {name: keys[name] for name in ("token", "serial_no")} | kinds
-            insert(db, [event])
+            insert_events(db, [event])
     with app.app_context(), write() as db:
         if engine == "postgresql":
             db.execute("SET LOCAL statement_timeout = 0")

@@ -7,7 +7,7 @@ import pytest
 from harness.apps import write_sql
 from harness.cast import ALICE, TOKEN
 from marketplace.hedera import times
-from marketplace.market import moderation, nft_events
+from marketplace.market import history, moderation
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.services import read, write
 from marketplace.watcher import collection_figures
@@ -77,7 +77,7 @@ class Market:
             date, kind, price, _ = new[-1]
             price = price if kind in ("LISTED", "PRICE_CHANGED") else None
             with self.app.app_context(), write() as db:
-                nft_events.insert(db, rows)
+                history.insert_events(db, rows)
             write_sql(
                 self.app,
                 """UPDATE nft SET is_for_sale = :listed, is_listed = :listed, listing_price = :price,

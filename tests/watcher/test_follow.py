@@ -13,7 +13,7 @@ from harness.cast import ALICE, BOB, CHARLIE, TOKEN
 from harness.network import PATIENCE_SECONDS
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
-from marketplace.market import collection_facts, freshness
+from marketplace.market import freshness, reconciler
 from marketplace.market.memos import bulk_listing_memo, listing_memo
 from marketplace.sandbox import wallet
 from marketplace.services import read, services, write
@@ -623,7 +623,7 @@ def test_following_and_a_new_listing_do_not_wait_for_each_other(
     ledger.update_metadata(listed, "ipfs://other/7.json")
     with ThreadPoolExecutor(1) as pool, app.app_context():
         with write() as db:  # as a request that stores a listing
-            collection_facts.note_listed(db, TOKEN, 0)
+            reconciler.note_listed(db, TOKEN, 0)
             followed = pool.submit(watcher.read)
             wait_until_locked_out(db, engine)
             enqueue(db, recheck_later(What("account", ALICE), 0, times.now()), times.now())

@@ -15,9 +15,9 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import Transaction
-from marketplace.market import nft_events, reconciler
+from marketplace.market import reconciler
+from marketplace.market.history import Event, store_events
 from marketplace.market.listing_rule import Undecided
-from marketplace.market.nft_events import Event
 from marketplace.market.nfts import add_new
 from marketplace.market.offers import rule
 from marketplace.market.offers.checks import covers
@@ -270,4 +270,4 @@ def _write(changes: Sequence[OfferChange]) -> None:
                     offers.mark_covered(db, offer.schedule_id, change.is_covered, now)
                 nft_id = NftId(offer.token, offer.serial_no)
                 events[nft_id] = events.get(nft_id, []) + change.find_events()
-        nft_events.store(db, events)
+        store_events(db, events)
