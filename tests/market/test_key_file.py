@@ -65,6 +65,8 @@ TAKEN = {
     "ECDSA, Hedera's DER in hexadecimal": (ECDSA, HEDERAS.hex().encode() + b"\r\n"),
     "with 0x": (ED25519, b"0x" + encode(ED25519, "DER", "PKCS8").hex().upper().encode()),
     "with 0X": (ED25519, b"0X" + encode(ED25519, "DER", "PKCS8").hex().encode()),
+    "UTF-16": (ED25519, encode(ED25519, "PEM", "PKCS8").decode().encode("utf-16")),
+    "UTF-16, DER": (ECDSA, HEDERAS.hex().encode("utf-16")),
     "UTF-8 with a mark": (ED25519, b"\xef\xbb\xbf" + encode(ED25519, "PEM", "PKCS8")),
     "CRLF": (ED25519, encode(ED25519, "PEM", "PKCS8").replace(b"\n", b"\r\n")),
     "with blanks around": (ED25519, b"\n \n" + encode(ED25519, "PEM", "PKCS8") + b"\n\n"),
@@ -114,7 +116,7 @@ REFUSED = {
     "RSA": encode(rsa.generate_private_key(65537, 2048), "PEM", "PKCS8"),
     "RSA, DER": encode(rsa.generate_private_key(65537, 2048), "DER", "PKCS8"),
     "another curve": encode(ec.generate_private_key(ec.SECP256R1()), "PEM", "PKCS8"),
-    "UTF-16": encode(ED25519, "PEM", "PKCS8").decode().encode("utf-16"),
+    "UTF-16, cut": encode(ED25519, "PEM", "PKCS8").decode().encode("utf-16")[:41],
     "encrypted DER": encode(ED25519, "DER", "PKCS8", LOCKED),
     "64 bytes": bytes(range(32)) + raw(ED25519),
 }

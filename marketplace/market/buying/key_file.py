@@ -7,7 +7,7 @@ import os
 import re
 import shlex
 import stat
-from codecs import BOM_UTF8
+from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import (
@@ -98,6 +98,8 @@ def _require_safe_owner(status: os.stat_result) -> None:
 
 def _parse(content: bytes, path: str) -> PrivateKey:
     """Read the private key in a file's content. Raises Unusable."""
+    if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):  # as PowerShell writes it
+        content = content.decode("utf-16", errors="replace").encode()
     text = content.removeprefix(BOM_UTF8).strip()
     digits = text.removeprefix(b"0x").removeprefix(b"0X")
     if RAW_DIGITS.fullmatch(digits):
