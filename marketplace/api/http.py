@@ -5,9 +5,10 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache, partial
 from typing import Any, NoReturn
+from urllib.parse import urlsplit
 
 import flask_smorest
-from flask import Request, g
+from flask import Request, current_app, g, url_for
 from marshmallow import Schema, ValidationError
 from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
@@ -131,3 +132,9 @@ class Blueprint(flask_smorest.Blueprint):
             **{REFUSALS: {kind.word(): kind for kind in kinds}}
         )
         return documented
+
+
+def public_url_for(endpoint: str, **values: Any) -> str:
+    """The address of a view at PUBLIC_URL. A request's own Host may lack the port, or be a stranger's."""
+    public = urlsplit(current_app.config["PUBLIC_URL"])
+    return f"{public.scheme}://{public.netloc}{url_for(endpoint, **values)}"

@@ -9,6 +9,7 @@ from xml.sax.saxutils import escape
 from flask import Blueprint, Response, abort, current_app, url_for
 
 from marketplace.api.authentication import KEY, authenticate
+from marketplace.api.http import public_url_for
 from marketplace.api.shown import find_shown, shown_collections
 from marketplace.services import read
 from marketplace.store import nft_collections, nfts
@@ -32,7 +33,7 @@ def show_robots() -> Response:
     own = [url_for(f"storefront.{name}") for name in NOT_FOR_ROBOTS]
     trades = url_for("storefront.show_purchase").removesuffix("purchase")
     lines = ["User-agent: *", *(f"Disallow: {path}" for path in (*own, trades))]
-    sitemap = url_for("sitemap.show_sitemap", _external=True)
+    sitemap = public_url_for("sitemap.show_sitemap")
     return Response("\n".join([*lines, f"Sitemap: {sitemap}", ""]), mimetype="text/plain")
 
 
@@ -41,7 +42,7 @@ def show_sitemap() -> Response:
     """List the parts of the sitemap"""
     _require_open()
     parts = [
-        url_for("sitemap.show_part", token=row["token"], part=part, _external=True)
+        public_url_for("sitemap.show_part", token=row["token"], part=part)
         for row in nft_collections.list_last_serial_nos(read(), shown_collections(), COLLECTIONS)
         for part in range(min(row["last_serial_no"] // PART + 1, PARTS_OF_COLLECTION))
     ]
@@ -58,10 +59,10 @@ def show_part(token: str, part: int) -> Response:
         abort(404)
     serial_nos = nfts.list_shown_between(read(), token, part * PART, part * PART + PART - 1)
     # One address is made by the routing, the others after its form: that takes a tenth of the time.
-    form = url_for("storefront.show_nft", token=token, serial_no="SERIAL", _external=True)
+    form = public_url_for("storefront.show_nft", token=token, serial_no="SERIAL")
     pages = [form.replace("SERIAL", str(serial_no)) for serial_no in serial_nos]
     if part == 0:
-        pages.insert(0, url_for("storefront.show_collection", token=token, _external=True))
+        pages.insert(0, public_url_for("storefront.show_collection", token=token))
     return _answer("urlset", "url", pages)
 
 

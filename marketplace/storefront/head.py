@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from flask import current_app, request, url_for
+from flask import current_app, request
 
+from marketplace.api.http import public_url_for
 from marketplace.storefront.words import lack_of_picture, traits
 
 # Of other pages, the content is found on these, or is one visitor's.
@@ -14,7 +15,7 @@ def describe(template: str, values: dict[str, Any]) -> dict[str, Any]:
     """The values of the head of a page that is there."""
     if template not in FOUND:
         return {}
-    canonical = url_for(request.endpoint or "", _external=True, **(request.view_args or {}))
+    canonical = public_url_for(request.endpoint or "", **(request.view_args or {}))
     make = {"gallery": _describe_site, "collection": _describe_collection, "nft": _describe_nft}
     if template not in make:
         return {"canonical": canonical}
@@ -44,7 +45,7 @@ def _describe_nft(values: dict[str, Any]) -> dict[str, Any]:
         "price": nft["listingPrice"],
         "priceCurrency": "HBAR",
         "availability": "https://schema.org/InStock",
-        "url": url_for(request.endpoint or "", _external=True, **(request.view_args or {})),
+        "url": public_url_for(request.endpoint or "", **(request.view_args or {})),
     }
     return {
         "@type": "Product",

@@ -11,13 +11,14 @@ from marketplace.api import sitemap
 from tests.engines import both_engines
 
 DATE = "2026-11-20T12:00:00.000000000Z"
+PUBLIC_URL = "https://shop.example:8443"
 NFT_PAGE, COLLECTION_PAGE = f"/nft/{TOKEN}/7", f"/collection/{TOKEN}"
 
 
 @pytest.fixture
 def shop(tmp_path):
     """A shop with one NFT, for sale for 250 HBAR."""
-    app = on_testnet(tmp_path, **SHOP, NAME="The shop")
+    app = on_testnet(tmp_path, **SHOP, NAME="The shop", PUBLIC_URL=PUBLIC_URL)
     add(app, 7, is_for_sale=1, is_listed=1, listing_price=250)
     write_sql(
         app,
@@ -62,7 +63,7 @@ def test_an_nft_is_a_product_with_its_picture_and_its_price(shop):
     )
     offer = product["offers"]
     assert (offer["price"], offer["priceCurrency"]) == (250, "HBAR")
-    assert product["url"] == offer["url"] == f"http://localhost{NFT_PAGE}"
+    assert product["url"] == offer["url"] == f"{PUBLIC_URL}{NFT_PAGE}"
     assert product["additionalProperty"][0]["value"] == "</script>"
     tags = meta(page)
     assert tags["og:image"] == product["image"] == f"{shop.config['MEDIA_PUBLIC_URL']}/7-640.webp"
@@ -83,7 +84,7 @@ def test_other_pages_are_described(shop):
     titles = set()
     for page in ("/", "/collections", "/activity", NFT_PAGE, COLLECTION_PAGE, f"/account/{ALICE}"):
         answer = get(shop, f"{page}?from=mail")
-        assert meta(answer)["canonical"] == [f"http://localhost{page}"]
+        assert meta(answer)["canonical"] == [f"{PUBLIC_URL}{page}"]
         titles.add(re.search("<title>(.*)</title>", answer.text)[1])
         assert 'lang="en"' in answer.text
     assert len(titles) == 6
@@ -91,12 +92,17 @@ def test_other_pages_are_described(shop):
         assert meta(get(shop, page))["robots"] == "noindex"
 
 
-def test_addresses_are_those_of_the_proxys_host(tmp_path):
-    app = on_testnet(tmp_path, **SHOP, TRUSTED_PROXIES="1")
-    page = get(app, "/", X_Forwarded_Proto="https", X_Forwarded_Host="shop.example")
-    assert meta(page)["canonical"] == ["https://shop.example/"]
-    robots = get(app, "/robots.txt", X_Forwarded_Proto="https", X_Forwarded_Host="shop.example")
-    assert "Sitemap: https://shop.example/sitemap.xml" in robots.text
+def test_addresses_are_those_of_the_public_url_whatever_a_request_says(shop):
+    page = get(shop, "/", Host="stranger.example")
+    assert meta(page)["canonical"] == [f"{PUBLIC_URL}/"]
+    robots = get(shop, "/robots.txt", Host="stranger.example")
+    assert f"Sitemap: {PUBLIC_URL}/sitemap.xml" in robots.text
+
+
+def test_below_a_path_addresses_have_it_once(tmp_path):
+    app = on_testnet(tmp_path, **SHOP, TRUSTED_PROXIES="1", PUBLIC_URL=f"{PUBLIC_URL}/market")
+    page = get(app, "/", X_Forwarded_Prefix="/market")
+    assert meta(page)["canonical"] == [f"{PUBLIC_URL}/market/"]
 
 
 @both_engines
@@ -107,8 +113,8 @@ def test_the_sitemap_leads_to_all_that_is_shown(shop, monkeypatch):
     add(shop, 25)
     index = get(shop, "/sitemap.xml")
     assert index.mimetype == "application/xml"
-    parts = re.findall("<loc>http://localhost([^<]*)</loc>", index.text)
-    found = [re.findall("<loc>http://localhost([^<]*)", get(shop, part).text) for part in parts]
+    parts = re.findall(f"<loc>{PUBLIC_URL}([^<]*)</loc>", index.text)
+    found = [re.findall(f"<loc>{PUBLIC_URL}([^<]*)", get(shop, part).text) for part in parts]
     assert found == [[COLLECTION_PAGE, NFT_PAGE], [], [f"/nft/{TOKEN}/25"]]
     write_sql(shop, "UPDATE collection SET is_hidden = 1")
     assert "<loc>" not in get(shop, "/sitemap.xml").text
