@@ -47,6 +47,7 @@ function show() {
   link.querySelector(".number").textContent = String(kept.length);
   for (const button of /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("[data-keep]"))) {
     const isKept = ids.has(button.dataset.keep);
+    if (isKept === button.classList.contains("kept")) continue; // as the server wrote it
     button.classList.toggle("kept", isKept);
     const words = isKept ? "In the basket" : "Add to basket";
     if (button.dataset.name) {
