@@ -137,6 +137,11 @@ _link = _matching(
     r"[^=]{1,40}=(https?://|mailto:)[^\s\"<>]+",
     "a list of links (Imprint=https://example.com/imprint)",
 )
+# A wallet's universal link, or the scheme of its app.
+_wallet_link = _matching(
+    r"[^=]{1,40}=(https://[^\s\"<>?#]+|(?!https?:|file:|javascript:|data:|blob:)[a-z][a-z0-9+.-]{1,40}://)",
+    "a list of wallets' links (Wallet=https://wallet.example.com)",
+)
 _token_ids = _list_of(_valid(is_entity_id, "all, verified, or a list of token ids (0.0.1234)"))
 
 
@@ -275,6 +280,12 @@ SETTINGS = {
         "all",
         "Which collections the pages show: `all`, `verified` ([those that you verified](moderation.md)), or"
         " token IDs: `0.0.5001,0.0.5002`. The API has all, unless it is asked with `shown=true`",
+    ),
+    "STOREFRONT_WALLETS": Setting(
+        _list_of(_wallet_link, 0),
+        "",
+        "Wallets that a phone can open, each with its universal link or scheme:"
+        " `Wallet=https://wallet.example.com,Other=other://`",
     ),
     "WALLETCONNECT_PROJECT_ID": Setting(
         _matching("[A-Za-z0-9_-]{0,64}", "a project ID"),

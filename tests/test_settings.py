@@ -65,6 +65,7 @@ INVALID = {
     "DATABASE_URL": ["mysql://localhost/market", "sqlite://"],
     "MEDIA_URL": ["instance/media"],
     "STOREFRONT_LINKS": ["https://example.com", "Imprint=javascript:alert(1)"],
+    "STOREFRONT_WALLETS": ["https://a.example", "A=http://a.example", "A=javascript://"],
     "STOREFRONT_COLLECTIONS": ["some", "0.0.5001,verified"],
     "WRITE_LIMIT": ["0/m", "600/d", "1000000/s", "30/m; 1/s"],
 }

@@ -112,6 +112,13 @@ def test_a_page_says_who_runs_the_shop(tmp_path, shop):
     assert page.count("Prints &lt;of&gt; harbours") == 3  # in the head twice
 
 
+def test_a_phone_can_open_the_wallets_of_the_settings(tmp_path):
+    wallets = "Own=https://own.example/app,Other=other://"
+    page = on_testnet(tmp_path, **SHOP, STOREFRONT_WALLETS=wallets).test_client().get("/")
+    assert '<a href="https://own.example/app/">Own</a><a href="other://">Other</a>' in page.text
+    assert "own.example" not in page.headers["Content-Security-Policy"]
+
+
 def test_what_lacks_stops_the_start(tmp_path):
     with pytest.raises(StartRefused, match="reach no wallet: set MARKETPLACE_WALLETCONNECT_PROJ"):
         on_testnet(tmp_path, STOREFRONT="on")

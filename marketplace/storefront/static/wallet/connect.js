@@ -54,11 +54,14 @@ async function showPairing(uri) {
   code.append(Object.assign(document.createElementNS(SVG, "path"), {}));
   code.firstElementChild.setAttribute("d", path);
   const extensions = element("div", { class: "row" });
+  const ways = [...dialog.querySelectorAll("template")].flatMap(({ content }) => [...content.querySelectorAll("a")]);
+  const links = ways.map((way) => element("a", { class: "button quiet", href: `${way.getAttribute("href")}wc?uri=${encodeURIComponent(uri)}` }, way.textContent));
   show(
     isSandbox
       ? element("p", {}, "Scan this with the wallet, or paste the address there. The wallet's relay must be ", element("code", {}, relay), ".")
       : element("p", {}, `Scan this with a Hedera wallet on your phone, or open it there. It asks for an account on ${network}.`),
     code,
+    links.length > 0 && element("p", { class: "row apps" }, ...links),
     !isSandbox && element("p", { class: "row" }, element("a", { class: "button quiet", href: uri }, "Open a wallet on this device")),
     codeBlock(uri, "the pairing's address"),
     extensions,
