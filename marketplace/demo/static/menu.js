@@ -3,7 +3,7 @@
 import { tinybars } from "./amount.js";
 import { notice } from "./element.js";
 import { onSubmit } from "./form.js";
-import { recall } from "./memory.js";
+import { sharedAccounts } from "./memory.js";
 import { isAccount, readBalance, switchTo, visitor } from "./visitor.js";
 
 const menu = document.getElementById("accounts");
@@ -13,7 +13,7 @@ const outcome = menu.querySelector("[data-outcome]");
 
 async function showMenu() {
   const buttons = /** @type {HTMLButtonElement[]} */ ([...menu.querySelectorAll("button[value]")]);
-  const own = recall("wallet");
+  const own = sharedAccounts()[0];
   if (connecting) connecting.textContent = own ? `Your wallet: ${own}` : "Connect a wallet";
   for (const button of buttons) button.setAttribute("aria-pressed", String(button.value === visitor()));
   await Promise.all(

@@ -11,6 +11,9 @@ export function recall(key) {
   }
 }
 
+/** The accounts that the connected wallet shares. It signs for the first one. @returns {string[]} */
+export const sharedAccounts = () => (recall("wallets") ?? "").split(",").filter(Boolean);
+
 /** Call act() when another tab has changed it. */
 export const onChanged = (key, act) => addEventListener("storage", ({ key: changed }) => changed === name(key) && act());
 

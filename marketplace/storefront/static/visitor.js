@@ -2,12 +2,12 @@
 
 import { accountPage, isSandbox, sandbox, suggestedAccount, withQuery } from "./addresses.js";
 import { tinybars } from "./amount.js";
-import { onChanged, recall, remember } from "./memory.js";
+import { onChanged, recall, remember, sharedAccounts } from "./memory.js";
 import { sayUnloaded } from "./toast.js";
 
 const menu = document.getElementById("accounts");
 const masthead = document.getElementById("visitor");
-let account = (isSandbox ? recall("account") : recall("wallet")) ?? suggestedAccount;
+let account = (isSandbox ? recall("account") : sharedAccounts()[0]) ?? suggestedAccount;
 
 /** Empty until a wallet is connected. */
 export const visitor = () => account;
@@ -67,8 +67,8 @@ if (isSandbox) {
 } else {
   masthead.inert = false;
   masthead.addEventListener("click", () => (account ? menu.togglePopover() : connect()));
-  const follow = () => switchTo(recall("wallet") ?? "");
+  const follow = () => switchTo(sharedAccounts()[0] ?? "");
   document.addEventListener("wallet", follow);
-  onChanged("wallet", follow);
+  onChanged("wallets", follow);
 }
 showBalance();

@@ -1,7 +1,7 @@
 // The link to the visitor's own wallet. It is loaded when it is needed: pages whose visitor has no wallet do without.
 
 import { isSandbox, network, project, relay } from "../addresses.js";
-import { recall, remember } from "../memory.js";
+import { remember, sharedAccounts } from "../memory.js";
 
 const METADATA = { name: document.querySelector(".brand span").textContent, description: isSandbox ? "An NFT market in a sandbox" : "An NFT shop", url: location.origin, icons: [] };
 // In the sandbox: wallets under development know some of the networks, and the account's own is used for what it signs.
@@ -13,10 +13,10 @@ const CHAINS = isSandbox ? ["hedera:testnet", "hedera:devnet", "hedera:previewne
 let opening; // of the link: clients/wallet-link/src/wallet-link.js
 
 /** The account that the connected wallet signs for, or null. */
-export const walletAccount = () => recall("wallet");
+export const walletAccount = () => sharedAccounts()[0] ?? null;
 
 /** Whether the connected wallet shares an account. */
-export const isShared = (id) => (recall("wallets") ?? "").split(",").includes(id);
+export const isShared = (id) => sharedAccounts().includes(id);
 
 /** The link, with the session that the browser remembers, if there is one. */
 export function openLink() {
@@ -32,7 +32,6 @@ async function load() {
   const link = new WalletLink({ relayUrl: relay, metadata: METADATA, chains: CHAINS, projectId: project || undefined });
   const keep = () => {
     remember("wallets", link.session?.accounts.map(({ accountId }) => accountId).join(",") ?? null);
-    remember("wallet", link.account?.accountId ?? null);
     document.dispatchEvent(new Event("wallet"));
   };
   link.addEventListener("session", keep);
