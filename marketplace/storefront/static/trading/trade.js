@@ -1,5 +1,6 @@
 // A trade in one click: what it is about, how far it is, and how it ended. The server writes the words.
 
+import { isSandbox } from "../addresses.js";
 import { inWords, parse } from "../call.js";
 import { element, notice } from "../element.js";
 import { onSubmit } from "../form.js";
@@ -10,6 +11,14 @@ import { walletAccount } from "../wallet/link.js";
 import { complete, openTransaction, waitUntilPrepared } from "./transaction.js";
 
 const STAGES = 4;
+
+/** Why it did not go through. An own wallet may sign for an account that has another key. */
+function sayWhy({ message }) {
+  if (!walletAccount() || !/(?<!would say )\bINVALID_SIGNATURE\b|\(7\)/.test(message)) return inWords(message);
+  const way = isSandbox ? "Open “Connect a wallet” in the menu of accounts: create the account there, or share a new one." : "Share the account that your wallet has the key of, and try again.";
+  return `Your wallet's key is not the key of ${walletAccount()}. ${way}`;
+}
+
 const idOf = ({ transactionId, metadata }) => transactionId ?? metadata?.transactionId ?? "";
 
 export class Trade {
@@ -140,8 +149,8 @@ export class Trade {
       const { associate } = await import("./association.js");
       say("Sign it in your wallet…", true);
       await associate(token, signal);
-      say("Confirming…");
-      await waitUntilPrepared(this.kind, this.order());
+      say("Confirming…", true);
+      await waitUntilPrepared(this.kind, this.order(), signal);
       await this.load();
       this.outcome.replaceChildren(notice("good", "Your account is associated with the collection. Go on."));
     });
@@ -191,8 +200,8 @@ export class Trade {
     this.isBusy = false;
     await this.load();
     const isSaid = this.form.querySelector("[role=alert]");
-    this.outcome.replaceChildren(isSaid && error.status === 409 ? "" : notice("bad", inWords(error.message)), this.wayOut(error));
-    if (this.dialog && !this.dialog.open) toast(inWords(error.message));
+    this.outcome.replaceChildren(isSaid && error.status === 409 ? "" : notice("bad", sayWhy(error)), this.wayOut(error));
+    if (this.dialog && !this.dialog.open) toast(sayWhy(error));
   }
 
   /** What the visitor's wallet can do about it. */

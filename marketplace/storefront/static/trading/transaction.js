@@ -47,16 +47,21 @@ function usesOwn(transaction) {
   throw new Error(`Connect the wallet of ${transaction.metadata.accountToSign}: it has to sign.`);
 }
 
-const LAG_MS = 20_000, PAUSE_MS = 1_000;
+const LAG_MS = 20_000, PAUSE_MS = 2_000;
 
-/** The mirror node shows an association seconds later. @param {Kind} kind @param {any} order */
-export async function waitUntilPrepared(kind, order) {
-  for (const until = Date.now() + LAG_MS; ; ) {
+/** The mirror node shows an association seconds later. Each try counts as a write: pauses grow. @param {Kind} kind @param {any} order @param {AbortSignal} signal */
+export async function waitUntilPrepared(kind, order, signal) {
+  const until = Date.now() + LAG_MS;
+  for (let pause = PAUSE_MS; ; pause *= 1.5) {
+    await new Promise((go) => {
+      const timer = setTimeout(go, pause);
+      signal.onabort = () => go(clearTimeout(timer));
+    });
+    if (signal.aborted) throw new Error("You stopped waiting. Your account may be associated soon: try again then.");
     try {
-      return await market.trade(kind, order).prepare();
+      return await market.trade(kind, order, { signal }).prepare();
     } catch (error) {
       if (error.reason !== "BUYER_NOT_ASSOCIATED" || Date.now() > until) throw error;
-      await new Promise((go) => setTimeout(go, PAUSE_MS));
     }
   }
 }
