@@ -30,8 +30,8 @@ from marketplace.watcher.tasks import Done, summary
 
 FOLLOWING_SECONDS = 1  # between two requests, if the last page was not full
 FAILED_SECONDS = 5  # after a page that could not be read
-# The interval of each maintenance job, in seconds.
-JOBS: dict[Callable[[], object], float] = {
+# What the leading watcher does now and then, each with its interval in seconds.
+MAINTENANCE: dict[Callable[[], object], float] = {
     maintenance.refresh_collections: 5,
     moderation.apply_decisions: 5,
     maintenance.delete_prepared: 60,
@@ -45,7 +45,7 @@ JOBS: dict[Callable[[], object], float] = {
     maintenance.delete_offers: 3600,
     maintenance.warn_of_ending_tokens: 86_400,
 }
-JOBS_SECONDS = 5  # between two checks which jobs are due
+MAINTENANCE_SECONDS = 5  # between two checks what is due
 ENDING_SECONDS = 0.5  # for jobs in progress when the watcher ends
 # What the log need not count: nothing has changed, or it names each.
 UNREMARKABLE = {
@@ -73,12 +73,12 @@ class Watch:
         self._follower = Follower(self._rechecker.changed, self._key_watch.look_at)
         self._enricher = make_enricher(app)
         self._sweep = Sweep(app)
-        self._done_at = dict.fromkeys(JOBS, float("-inf"))
+        self._done_at = dict.fromkeys(MAINTENANCE, float("-inf"))
         jobs = {
             "Rechecking": self._recheck,
             "The sweep": self._sweep.step,
             "Reading past approvals and offers": lambda: backfill(stop),
-            "A job": self._do_jobs,
+            "Maintenance": self._maintain,
             "Ranking collections": Ranker().step,
             "Counting sales": count_figures,
             "Delivering events": Deliveries(app).run,
@@ -129,17 +129,17 @@ class Watch:
         self._rechecker.wait()
         return 0
 
-    def _do_jobs(self) -> float:
-        """Do the jobs that are due. One that fails is next done after its interval; the others go on."""
-        for job, seconds in JOBS.items():
-            if time.monotonic() >= self._done_at[job] + seconds:
-                self._done_at[job] = time.monotonic()
-                job()
-        return JOBS_SECONDS
+    def _maintain(self) -> float:
+        """Do what is due. What fails is next done after its interval; the others go on."""
+        for maintain, seconds in MAINTENANCE.items():
+            if time.monotonic() >= self._done_at[maintain] + seconds:
+                self._done_at[maintain] = time.monotonic()
+                maintain()
+        return MAINTENANCE_SECONDS
 
     def _compare_key(self) -> float:
         self._key_watch.step()
-        return JOBS_SECONDS
+        return MAINTENANCE_SECONDS
 
     def close(self) -> None:
         """Stop the jobs, then close what they use."""

@@ -33,9 +33,9 @@ def offer(app, ledger, nft, watcher):
     return offer
 
 
-def run(app, job):
+def run(app, maintain):
     with app.app_context():
-        job()
+        maintain()
 
 
 def store_copy(app, schedule_id, new_id, **changes):
