@@ -40,7 +40,7 @@ class NotFound(MarketplaceError):
     status = HTTPStatus.NOT_FOUND
     tell = PROGRAM
     calls = ("any other address",)
-    example = ('There is nothing at "/v2": the API reference lists every address',)
+    example = ('"fastwallet" is not a wallet of this service. Its wallets are: extwallet',)
 
 
 class MethodNotAllowed(MarketplaceError):

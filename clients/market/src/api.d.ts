@@ -2596,7 +2596,7 @@ export interface components {
         /**
          * @description `NFT_NOT_STORED`: 0.0.5001 #999 is not stored: POST /v1/add it first
          *
-         *     `NOT_FOUND`: There is nothing at "/v2": the API reference lists every address
+         *     `NOT_FOUND`: "fastwallet" is not a wallet of this service. Its wallets are: extwallet
          *
          *     `NFT_NOT_ON_LEDGER`: 0.0.5001 #999 was burned on the ledger, or its token was deleted
          *
@@ -2647,7 +2647,7 @@ export interface components {
         /**
          * @description `NFT_NOT_STORED`: 0.0.5001 #999 is not stored: POST /v1/add it first
          *
-         *     `NOT_FOUND`: There is nothing at "/v2": the API reference lists every address
+         *     `NOT_FOUND`: "fastwallet" is not a wallet of this service. Its wallets are: extwallet
          *
          *     `NFT_NOT_ON_LEDGER`: 0.0.5001 #999 was burned on the ledger, or its token was deleted
          *
@@ -2707,7 +2707,7 @@ export interface components {
         /**
          * @description `NFT_NOT_STORED`: 0.0.5001 #999 is not stored: POST /v1/add it first
          *
-         *     `NOT_FOUND`: There is nothing at "/v2": the API reference lists every address
+         *     `NOT_FOUND`: "fastwallet" is not a wallet of this service. Its wallets are: extwallet
          *
          *     `ACCOUNT_NOT_ON_LEDGER`: No account on the ledger has the EVM address 0x00000000000000000000000000000000000003e9
          */
@@ -2928,7 +2928,7 @@ export interface components {
         /**
          * @description `NFT_NOT_STORED`: 0.0.5001 #999 is not stored: POST /v1/add it first
          *
-         *     `NOT_FOUND`: There is nothing at "/v2": the API reference lists every address
+         *     `NOT_FOUND`: "fastwallet" is not a wallet of this service. Its wallets are: extwallet
          *
          *     `NFT_NOT_ON_LEDGER`: 0.0.5001 #999 was burned on the ledger, or its token was deleted
          *
@@ -3000,7 +3000,7 @@ export interface components {
         /**
          * @description `OFFER_UNKNOWN`: 0.0.8001 is not an offer of this marketplace
          *
-         *     `NOT_FOUND`: There is nothing at "/v2": the API reference lists every address
+         *     `NOT_FOUND`: "fastwallet" is not a wallet of this service. Its wallets are: extwallet
          *
          *     `NFT_NOT_ON_LEDGER`: 0.0.5001 #999 was burned on the ledger, or its token was deleted
          *
@@ -3063,7 +3063,7 @@ export interface components {
         /**
          * @description `OFFER_UNKNOWN`: 0.0.8001 is not an offer of this marketplace
          *
-         *     `NOT_FOUND`: There is nothing at "/v2": the API reference lists every address
+         *     `NOT_FOUND`: "fastwallet" is not a wallet of this service. Its wallets are: extwallet
          *
          *     `ACCOUNT_NOT_ON_LEDGER`: No account on the ledger has the EVM address 0x00000000000000000000000000000000000003e9
          */
