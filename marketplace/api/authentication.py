@@ -12,7 +12,7 @@ from werkzeug.exceptions import HTTPException, Unauthorized
 from marketplace.api import visitors
 from marketplace.api.cache import REQUEST_CACHE, CachedQuery, RequestCache
 from marketplace.api.http import Blueprint, Decorator, View
-from marketplace.api.limits import RATE, find_address, one_write, rate_limits
+from marketplace.api.limits import RATE, WRITES, find_address, hold, rate_limits
 from marketplace.errors import (
     POSTS,
     SCOPED,
@@ -173,7 +173,7 @@ def require_scope(scope: str) -> Decorator:
                 return view()
             environ[END_USER] = _fit(allowed) if isinstance(allowed, str) else None
             rate_limits().count_write()
-            with one_write():
+            with hold(WRITES):
                 return view()
 
         return refuses(document(guarded))

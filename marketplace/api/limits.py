@@ -169,16 +169,7 @@ class ConcurrencyLimit:
             self._room.release()
 
 
-def one_write() -> AbstractContextManager[None]:
-    """Hold one of the current application's places for writes. Raises TryAgain."""
-    return _one(WRITES)
-
-
-def one_image() -> AbstractContextManager[None]:
-    """Hold one of its places for reads of a bucket. Raises TryAgain."""
-    return _one(IMAGES)
-
-
-def _one(key: str) -> AbstractContextManager[None]:
+def hold(key: str) -> AbstractContextManager[None]:
+    """Hold one of the current application's places: for WRITES, or for IMAGES. Raises TryAgain."""
     limit: ConcurrencyLimit = current_app.extensions[key]
     return limit.one()

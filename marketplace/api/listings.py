@@ -20,8 +20,9 @@ from marketplace.api.schemas.listings import (
 from marketplace.api.schemas.offers import PreparedOfferSchema
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.market import hand_in, listing, report
+from marketplace.market import listing, report
 from marketplace.market.buying import purchase
+from marketplace.market.hand_in import hand_in
 from marketplace.market.offers import report as offers
 from marketplace.market.prepared import PreparedTransaction
 from marketplace.market.report_rule import ReportAnswer
@@ -189,7 +190,7 @@ def report_transaction(
     count_each(nft_ids)
     if signed_transaction:
         request = TransactionRequest(account_id, nft_ids, "", caller())
-        answer = hand_in.hand_in(request, signed_transaction, signature_map)
+        answer = hand_in(request, signed_transaction, signature_map)
     else:
         of_offer = _report_offer(account_id, nft_ids, transaction_id, offer_id)
         answer = of_offer or report.answer(account_id, nft_ids, transaction_id, caller())

@@ -7,7 +7,7 @@ from io import BytesIO
 
 from flask import Blueprint, Response, abort, request, send_file
 
-from marketplace.api.limits import one_image
+from marketplace.api.limits import IMAGES, hold
 from marketplace.errors import Hidden, PreconditionFailed
 from marketplace.services import services
 from marketplace.store import decisions
@@ -70,7 +70,7 @@ def _make_conditional(response: Response) -> Response:
 
 def _read(key: str) -> bytes:
     media = services().media
-    with one_image() if media.is_remote else nullcontext():
+    with hold(IMAGES) if media.is_remote else nullcontext():
         content = media.get(key)
     if content is None:
         abort(404)
