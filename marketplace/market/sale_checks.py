@@ -8,6 +8,7 @@ CustomFeeAssessmentStep and AssessmentResult of https://github.com/hiero-ledger/
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import groupby, islice
 from operator import itemgetter
@@ -45,71 +46,65 @@ UNLIMITED = -1
 COUNTED_ASSOCIATIONS = 500  # of one account, at most: five pages
 
 
-Question = tuple[str, ...]  # what it is about, and the ids
-
-
-def list_questions(
-    buyer_id: str, nfts: Sequence[NftRow], deadline: Deadline
-) -> dict[Question, Callable[[], object]]:
-    """List the questions for MirrorNode.ask(), whose results are Answers."""
-    mirror = mirror_node()
-    tokens = {nft["token"] for nft in nfts}
-    accounts = {buyer_id, *(nft["owner"] for nft in nfts)}
-    holdings = {(nft["owner"], nft["token"]) for nft in nfts}
-    holdings |= {(buyer_id, token) for token in tokens}
-    asked: dict[Question, Callable[[], object]] = {}
-    for token in tokens:
-        asked["token", token] = partial(mirror.find_token, token, deadline)
-    for account in accounts:
-        asked["account", account] = partial(mirror.find_account, account, deadline)
-    for account, token in holdings:
-        find = partial(mirror.find_relationship, account, token, deadline)
-        asked["relationship", account, token] = find
-    return asked
-
-
+@dataclass(frozen=True)
 class Answers:
     """What the ledger has about a sale."""
 
-    def __init__(self, buyer_id: str, found: Mapping[Question, Any], deadline: Deadline) -> None:
-        self.buyer_id = buyer_id
-        self._found = found
-        self._deadline = deadline
+    buyer_id: str
+    tokens: Mapping[str, LedgerToken | None]
+    accounts: Mapping[str, LedgerAccount | None]
+    relationships: Mapping[tuple[str, str], Relationship | None]  # of accounts with tokens
+    deadline: Deadline
 
     def token(self, token_id: str) -> LedgerToken:
         """Raises PurchaseImpossible if it was deleted."""
-        answer: LedgerToken | None = self._found["token", token_id]
-        if answer is None or answer.is_deleted:
+        token = self.tokens[token_id]
+        if token is None or token.is_deleted:
             raise PurchaseImpossible(f"{token_id} was deleted", "TOKEN_WAS_DELETED")
-        return answer
-
-    def account(self, account_id: str) -> LedgerAccount | None:
-        answer: LedgerAccount | None = self._found["account", account_id]
-        return answer
-
-    def relationship(self, account_id: str, token_id: str) -> Relationship | None:
-        answer: Relationship | None = self._found["relationship", account_id, token_id]
-        return answer
+        return token
 
     @cached_property
     def unassociated(self) -> list[str]:
         """The tokens with which the sale associates the buyer."""
-        token_ids = [ids[0] for about, *ids in self._found if about == "token"]
-        return sorted(id for id in token_ids if self.relationship(self.buyer_id, id) is None)
+        return sorted(id for id in self.tokens if self.relationships[self.buyer_id, id] is None)
 
     @cached_property
     def free_associations(self) -> float:
         """How many automatic associations the buyer has left; 0 if they are too many to count."""
-        buyer = self.account(self.buyer_id)
+        buyer = self.accounts[self.buyer_id]
         most = buyer.max_automatic_associations if buyer else 0
         if most == UNLIMITED:
             return math.inf
         if not most:
             return 0
-        relationships = mirror_node().list_relationships(self.buyer_id, self._deadline)
+        relationships = mirror_node().list_relationships(self.buyer_id, self.deadline)
         counted = [*islice(relationships, COUNTED_ASSOCIATIONS)]
         taken = sum(relationship.is_automatic for relationship in counted)
         return most - taken if len(counted) < COUNTED_ASSOCIATIONS else 0
+
+
+def ask(
+    buyer_id: str, nfts: Sequence[NftRow], deadline: Deadline, buyer: LedgerAccount | None = None
+) -> Answers:
+    """Ask the ledger about a sale's tokens, accounts and relationships, all at once.
+
+    ``buyer``: the buyer's account, if the ledger has just shown it.
+    """
+    mirror, known = mirror_node(), {buyer_id: buyer} if buyer else {}
+    tokens = sorted({nft["token"] for nft in nfts})
+    accounts = sorted({buyer_id, *(nft["owner"] for nft in nfts)} - known.keys())
+    holdings = {(nft["owner"], nft["token"]) for nft in nfts} | {(buyer_id, id) for id in tokens}
+    questions: list[Callable[[], Any]] = [partial(mirror.find_token, id, deadline) for id in tokens]
+    questions += [partial(mirror.find_account, id, deadline) for id in accounts]
+    questions += [partial(mirror.find_relationship, *each, deadline) for each in holdings]
+    found = iter(mirror.ask(*questions))
+    return Answers(
+        buyer_id,
+        tokens=dict(zip(tokens, found, strict=False)),
+        accounts=known | dict(zip(accounts, found, strict=False)),
+        relationships=dict(zip(holdings, found, strict=False)),
+        deadline=deadline,
+    )
 
 
 def require_able(nft: NftRow, price: int, answers: Answers, *, seller_signs: bool = False) -> None:
@@ -120,7 +115,7 @@ def require_able(nft: NftRow, price: int, answers: Answers, *, seller_signs: boo
     """
     token_id, seller_id, buyer_id = nft["token"], nft["owner"], answers.buyer_id
     selling = f"The seller {seller_id}"
-    token, seller = answers.token(token_id), answers.account(seller_id)
+    token, seller = answers.token(token_id), answers.accounts[seller_id]
     if token.is_paused:
         raise PurchaseImpossible(f"{token_id} is paused by its issuer", "TOKEN_IS_PAUSED")
     if seller is None or seller.is_deleted:
@@ -128,16 +123,16 @@ def require_able(nft: NftRow, price: int, answers: Answers, *, seller_signs: boo
     if seller.must_sign_to_receive and not seller_signs:
         reason = f"{selling} must sign for each payment to it"
         raise PurchaseImpossible(reason, "INVALID_SIGNATURE")
-    buyer = find_buyer(buyer_id, answers.account(buyer_id))
+    buyer = find_buyer(buyer_id, answers.accounts[buyer_id])
     balance = find_balance(buyer_id, buyer)
     if balance < price * TINYBARS:
         raise BuyerBalanceTooLow(buyer_id, to_hbar(balance), price)
-    relationship = answers.relationship(buyer_id, token_id)
+    relationship = answers.relationships[buyer_id, token_id]
     if relationship is None:
         _require_free_association(token_id, buyer.max_automatic_associations, answers)
         frozen, kyc = token.freezes_newcomers, token.asks_for_kyc
         relationship = Relationship(token_id, is_frozen=frozen, lacks_kyc=kyc)
-    sides = (selling, answers.relationship(seller_id, token_id)), (buyer_id, relationship)
+    sides = (selling, answers.relationships[seller_id, token_id]), (buyer_id, relationship)
     for side, held in sides:
         if held and held.is_frozen:
             reason = f"{side} is frozen for {token_id} by its issuer"

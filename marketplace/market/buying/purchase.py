@@ -136,16 +136,12 @@ def _reconcile_and_check(
     present = find_present(deadline)
     nfts = _find_for_sale(request, expected_prices, deadline)
     lots = sale_checks.group_by_seller(nfts)
-    questions = sale_checks.list_questions(buyer_id, nfts, deadline)
-    if buyer:
-        questions["account", buyer_id] = lambda: buyer
     tokens = len({nft["token"] for nft in nfts})
-    fee, payer, *found = mirror_node().ask(
+    fee, payer, answers = mirror_node().ask(
         partial(fees.find_max_cost, len(nfts), tokens, deadline),
         partial(fees.find_payer, deadline),
-        *questions.values(),
+        partial(sale_checks.ask, buyer_id, nfts, deadline, buyer),
     )
-    answers = sale_checks.Answers(buyer_id, dict(zip(questions, found, strict=True)), deadline)
     price = sum(nft["listing_price"] for nft in nfts)
     by_id = dict(zip(request.nft_ids, nfts, strict=True))
     for_each(by_id, lambda nft_id: sale_checks.require_able(by_id[nft_id], price, answers))

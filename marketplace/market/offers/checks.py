@@ -61,10 +61,8 @@ def require_possible(nft: NftRow, bidder: str, price: int, part: int, deadline: 
     if seller == bidder:
         raise BuyerIsOwner(bidder, nft["token"], nft["serial_no"])
     sold: NftRow = {**nft, "listing_price": price}
-    questions = sale_checks.list_questions(bidder, [sold], deadline)
-    found = mirror_node().ask(*questions.values())
-    answers = sale_checks.Answers(bidder, dict(zip(questions, found, strict=True)), deadline)
-    buyer, owner = answers.account(bidder), answers.account(seller)
+    answers = sale_checks.ask(bidder, [sold], deadline)
+    buyer, owner = answers.accounts[bidder], answers.accounts[seller]
     _require_keys([account for account in (buyer, owner) if account])
     sale_checks.require_able(sold, price, answers, seller_signs=True)
     token = answers.token(nft["token"])
