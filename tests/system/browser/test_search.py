@@ -63,14 +63,14 @@ def test_the_pages_are_a_menu_where_there_is_no_room(visit, screen):
 def test_it_stays_closed_once_the_field_was_left(visit, key):
     page = visit("/")
     held = []
-    page.route("**/v1/search?q=pea", lambda route: held.append(route))
-    with page.expect_request("**/v1/search?q=pea"):
+    page.route("**/v1/search?q=pea&shown=true", lambda route: held.append(route))
+    with page.expect_request("**/v1/search?q=pea&shown=true"):
         search(page, "pea")
     page.keyboard.press(key)
     held.pop().continue_()
     page.wait_for_timeout(500)
     expect(page.locator("#found")).to_be_hidden()
-    page.unroute("**/v1/search?q=pea")
+    page.unroute("**/v1/search?q=pea&shown=true")
     search(page, "peak")
     page.keyboard.press(key)  # before it is asked
     page.wait_for_timeout(500)
