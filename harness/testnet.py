@@ -17,6 +17,7 @@ from hiero_sdk_python import (
     SupplyType,
     TokenAssociateTransaction,
     TokenCreateTransaction,
+    TokenId,
     TokenMintTransaction,
     TokenType,
     Transaction,
@@ -41,9 +42,14 @@ class Network:
             for each in sandbox.accounts()
         }
         self.serial_nos = itertools.count(1)
+        self.token = self.create("Cats", minted)
+        self.let_hold(BUYER, self.token)
+
+    def create(self, name, minted, **keys):
+        """Create a collection of the owner's; returns its id. ``keys``: more of its keys, all the owner's."""
         creation = (
             TokenCreateTransaction()
-            .set_token_name("Cats")
+            .set_token_name(name)
             .set_token_symbol("CAT")
             .set_token_type(TokenType.NON_FUNGIBLE_UNIQUE)
             .set_supply_type(SupplyType.FINITE)
@@ -52,13 +58,19 @@ class Network:
             .set_treasury_account_id(AccountId.from_string(OWNER))
             .set_supply_key(self.keys[OWNER])
         )
+        for key in keys:
+            getattr(creation, f"set_{key}")(self.keys[OWNER])
         creation.transaction_fee = Hbar(40).to_tinybars()
         token = self.execute(OWNER, creation).token_id
-        self.execute(BUYER, TokenAssociateTransaction(AccountId.from_string(BUYER), [token]))
         for _ in range(minted // 10):
             metadata = [b"ipfs://bafkqacbqfyyc4nzqgayq/1.json"] * 10
             self.execute(OWNER, TokenMintTransaction(token, metadata=metadata))
-        self.token = str(token)
+        return str(token)
+
+    def let_hold(self, account_id, token):
+        """Associate an account with a collection."""
+        account = AccountId.from_string(account_id)
+        self.execute(account_id, TokenAssociateTransaction(account, [TokenId.from_string(token)]))
 
     def execute(self, account_id, transaction):
         client = Client.for_network({self.sandbox.node: AccountId.from_string("0.0.3")})
@@ -112,13 +124,13 @@ class Market:
         assert status == 200, answer
         return answer
 
-    def list_one(self):
+    def list_one(self, nft=None, price=PRICE):
         """List another NFT of the owner, by handing the signed listing in; returns its keys."""
-        nft = {"tokenId": self.network.token, "serialNo": next(self.network.serial_nos)}
+        nft = nft or {"tokenId": self.network.token, "serialNo": next(self.network.serial_nos)}
         seller = {"accountId": OWNER} | nft
         assert self.get("add", seller) == {"result": "OK"}
         while True:
-            prepared = self.get("list/extwallet", seller | {"listingPrice": PRICE})
+            prepared = self.get("list/extwallet", seller | {"listingPrice": price})
             signed = self.network.sign(OWNER, prepared["byteArray"])
             handed_in = {"signedTransaction": base64.b64encode(signed).decode()}
             status, answer = self.call("comingsoon", seller | handed_in)
@@ -128,9 +140,9 @@ class Market:
         until(lambda: self.call("comingsoon", seller)[0] == 200, "it is not listed")
         return nft
 
-    def prepare(self, nft):
+    def prepare(self, nft, buyer=BUYER):
         """Prepare a purchase, and sign it: the body of the call that hands it in."""
-        body = {"accountId": BUYER} | nft
+        body = {"accountId": buyer} | nft
 
         def is_prepared():
             nonlocal prepared
@@ -140,7 +152,7 @@ class Market:
 
         prepared = None
         until(is_prepared, "it is not prepared")
-        signed = self.network.sign(BUYER, prepared["byteArray"])
+        signed = self.network.sign(buyer, prepared["byteArray"])
         return body | {"signedTransaction": base64.b64encode(signed).decode()}
 
     def settle(self, body):

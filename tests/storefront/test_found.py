@@ -6,7 +6,7 @@ import re
 import pytest
 
 from harness.apps import on_testnet, write_sql
-from harness.cast import ALICE, SHOP, TOKEN
+from harness.cast import ALICE, BOB, SHOP, TOKEN
 from marketplace.api import sitemap
 from tests.engines import both_engines
 
@@ -169,3 +169,17 @@ def test_a_blocked_accounts_page_is_unavailable(shop):
     assert (blocked.status_code, meta(blocked)["robots"]) == (451, "noindex")
     assert "has blocked the account" in blocked.text
     assert "stolen" not in blocked.text
+
+
+def test_a_basket_filled_by_hand_says_what_is_not_in_it(shop):
+    write_sql(shop, "UPDATE nft SET listing_price = 300")
+    nfts = "&".join(
+        f"nft={one}" for one in (f"{TOKEN}:7:250", f"{TOKEN}:8:5", "0.0.1:x", "%3Cb%3E")
+    )
+    page = get(shop, f"/basket?{nfts}")
+    assert "Price changed: 250 → 300 HBAR" in page.text
+    assert "3 NFTs in this link are unknown, or too many" in page.text
+    purchase = get(shop, f"/trade/purchase?{nfts}&account={BOB}").text
+    assert "Price changed: 250 → 300 HBAR" in purchase
+    assert "disabled" in purchase
+    assert "Not for sale here" in get(shop, f"/trade/purchase?nft={TOKEN}:8:5&account={BOB}").text

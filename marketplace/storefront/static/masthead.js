@@ -3,7 +3,7 @@
 import "./basket.js";
 import { element } from "./element.js";
 import { recall, remember } from "./memory.js";
-import { sayUnloaded } from "./toast.js";
+import { sayUnloaded, toast } from "./toast.js";
 import { showOwn } from "./visitor.js";
 
 const TIMES_MS = 20_000; // until a date's words may change
@@ -38,4 +38,8 @@ for (const image of document.images) if (image.complete && !image.naturalWidth &
 
 setTimeout(() => import("./times.js").then(({ keepTimes }) => keepTimes(), () => {}), TIMES_MS);
 showOwn();
+if (history.state?.isAsking) {
+  history.replaceState({ ...history.state, isAsking: false }, "");
+  toast("The page was reloaded while your wallet asked. Nothing was bought: decline it there, and buy again.");
+}
 if (!["[]", null].includes(recall("pending"))) import("./trading/pending.js").then(({ resume }) => resume(), sayUnloaded);

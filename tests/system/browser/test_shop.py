@@ -6,6 +6,14 @@ from contextlib import ExitStack
 from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
+from hiero_sdk_python import (
+    AccountId,
+    TokenFreezeTransaction,
+    TokenGrantKycTransaction,
+    TokenId,
+    TokenPauseTransaction,
+    TokenUnfreezeTransaction,
+)
 from playwright.sync_api import expect
 
 from harness.postgresql import until
@@ -261,7 +269,7 @@ def test_two_tabs(buying, shop, wallets):
         expect(tab.locator("#visitor")).to_contain_text("Connect wallet")
 
 
-def test_a_reload_while_the_wallet_asks_and_after_it_signed(buying, shop, wallets):
+def test_a_reload_after_the_wallet_signed(buying, shop, wallets):
     own, held = wallets(BUYER), []
     page = buying(own)
     page.route("**/v1/comingsoon", lambda route: held.append(route))
@@ -402,3 +410,91 @@ def test_too_little_hbar_is_said_before_the_wallet_opens(visit, shop, wallets):
     press(dialog, "Make an offer")
     expect(dialog).to_contain_text("HBAR, and the price is 30,000 HBAR")
     expect(dialog.get_by_label("Price in HBAR")).to_have_value("30000")
+
+
+# What others do meanwhile, each said before the wallet opens
+
+
+def test_what_the_issuer_forbids_is_said(visit, shop, network, wallets):
+    keys = ("pause_key", "freeze_key", "kyc_key")
+    token = network.create("Guarded", 10, **dict.fromkeys(keys))
+    buyer, id = AccountId.from_string(BUYER), TokenId.from_string(token)
+    network.let_hold(BUYER, token)
+    nft = shop.list_one({"tokenId": token, "serialNo": 1})
+    page = visit(page_of(nft) + "#purchase", refusals=[409])
+    connect_in(page.locator("#purchase"), page, wallets(BUYER))
+    dialog = page.locator("#purchase")
+
+    def expect_said(words):
+        press(dialog, BUY)
+        expect(dialog.locator("[data-outcome]")).to_contain_text(words)
+
+    expect_said(f"{BUYER} lacks the issuer's KYC for {token}")
+    network.execute(OWNER, TokenGrantKycTransaction(id, buyer))
+    network.execute(OWNER, TokenFreezeTransaction(id, buyer))
+    expect_said(f"{BUYER} is frozen for {token} by its issuer")
+    network.execute(OWNER, TokenUnfreezeTransaction(account_id=buyer, token_id=id))
+    network.execute(OWNER, TokenPauseTransaction(id))
+    expect_said(f"{token} is paused by its issuer")
+    page.look("shop-paused", full=False)
+
+
+def connect_in(place, page, wallet):
+    """By the button of a dialog."""
+    press(place, "Connect wallet")
+    wallet.say(read_pairing(page))
+    press(page, "Start trading")
+
+
+def test_what_changes_while_the_dialog_is_open_is_said(buying, shop, network, wallets):
+    own = wallets(BUYER)
+    page = buying(own, refusals=[409, 451])
+    alert = page.dialog.get_by_role("alert")
+    shop.list_one(page.nft, 60)
+    press(page.dialog, BUY)
+    expect(alert).to_contain_text("Price changed: 50 → 60 HBAR")
+    page.look("shop-price-changed", full=False)
+    press(page.dialog, "Accept new price")
+    shop.list_one(page.nft, 30_000)
+    press(page.dialog, "Buy for 60 HBAR")
+    press(page.dialog, "Accept new price")
+    press(page.dialog, "Buy for 30,000 HBAR")
+    expect(page.dialog.locator("[data-outcome]")).to_contain_text("the price is 30,000 HBAR")
+    shop.list_one(page.nft)
+    press(page.dialog, "Buy for 30,000 HBAR")
+    press(page.dialog, "Accept new price")
+    expect(page.dialog.get_by_role("button", name=BUY)).to_be_enabled()
+    rival = "0.0.1026"
+    network.let_hold(rival, network.token)
+    shop.settle(shop.prepare(page.nft, rival))
+    press(page.dialog, BUY)
+    expect(alert).to_contain_text("Someone else bought it")
+    assert owner_of(shop, page.nft) == rival
+
+
+def test_what_the_operator_hides_or_blocks_is_said(buying, shop, wallets):
+    page = buying(wallets(BUYER), refusals=[403, 409, 451])
+    id = f"{page.nft['tokenId']}:{page.nft['serialNo']}"
+    said = page.dialog.locator("[data-outcome]")
+    shop.service.flask("hide", id, "--reason", "stolen")
+    press(page.dialog, BUY)
+    expect(said).to_contain_text("hidden")
+    expect(page.dialog).to_contain_text("Not for sale here")
+    shop.service.flask("unhide", id)
+    page.reload()
+    shop.service.flask("block", BUYER, "--reason", "stolen")
+    press(page.dialog, BUY)
+    expect(said).to_contain_text("blocked")
+    shop.service.flask("unblock", BUYER)
+
+
+def test_a_reload_while_the_wallet_asks(buying, shop, wallets):
+    patient = wallets(BUYER, waitSeconds=600)
+    page = buying(patient)
+    patient.say("wait")
+    press(page.dialog, BUY)
+    expect(page.dialog.locator("[data-progress]")).to_contain_text("Sign it in your wallet")
+    page.reload()
+    expect(page.locator(".toast")).to_contain_text("Nothing was bought")
+    expect(page.dialog.get_by_role("button", name=BUY)).to_be_enabled()
+    assert owner_of(shop, page.nft) == OWNER

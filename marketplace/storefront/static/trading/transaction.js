@@ -74,7 +74,13 @@ export function walletFor(transaction, signal) {
   const demo = () => import("../demo-wallet.js");
   const own = async ({ byteArray, metadata }) => {
     const { signWithWallet } = await import("../wallet/signing.js");
-    return signWithWallet(metadata.accountToSign, byteArray, transaction.isReturned, (exchange) => transaction.progress({ step: "sign", exchange }), signal);
+    // What a wallet returns is lost with the page: the next one says so.
+    if (transaction.isReturned) history.replaceState({ ...history.state, isAsking: true }, "");
+    try {
+      return await signWithWallet(metadata.accountToSign, byteArray, transaction.isReturned, (exchange) => transaction.progress({ step: "sign", exchange }), signal);
+    } finally {
+      if (history.state?.isAsking) history.replaceState({ ...history.state, isAsking: false }, "");
+    }
   };
   return {
     sign: async (prepared) => (usesOwn(prepared) ? own(prepared) : (await demo()).sign(transaction)),
