@@ -19,7 +19,6 @@ from marketplace.services import mirror_node, read
 from marketplace.store import decisions
 from marketplace.text import shown
 
-MAX_REASON = 500  # characters
 STDIN = Path("-")
 LOOK_SECONDS = 5  # for an account on the ledger
 
@@ -39,8 +38,8 @@ def entity_id(text: str) -> str:
 
 
 def reason_text(text: str) -> str:
-    if not text.strip() or len(text) > MAX_REASON or not text.isprintable():
-        raise click.BadParameter(f"must have 1 to {MAX_REASON} printable characters")
+    if not moderation.is_reason(text):
+        raise click.BadParameter(f"must have 1 to {moderation.MAX_REASON} printable characters")
     return text.strip()
 
 
@@ -180,6 +179,7 @@ def hidden_command(as_json: bool) -> None:
             "file": row["list"],
             "name": row["name"],
             "symbol": row["symbol"],
+            "by": row["decided_by"],
             "suspended": row["kind"] == "verified" and row["id"] in suspended,
         }
         for row in decisions.list_decisions(read())
@@ -194,8 +194,10 @@ def hidden_command(as_json: bool) -> None:
         name = f"  {shown(row['name'])}" if row["kind"] == "verified" else ""
         name += ", suspended: it has another name now" if row["suspended"] else ""
         file = f"  [{row['file']}]" if row["file"] else ""
+        by = f" by {row['by']}" if row["by"] else ""
         echo(
-            f"{row['kind']:8}  {row['what']:18}  since {row['since']}{name}{file}  {row['reason']}{public}"
+            f"{row['kind']:8}  {row['what']:18}  since {row['since']}{by}{name}{file}"
+            f"  {row['reason']}{public}"
         )
 
 

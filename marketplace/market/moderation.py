@@ -17,6 +17,7 @@ from marketplace.store.connection import Connection
 from marketplace.store.decisions import DecisionKind, DecisionRow
 
 IMAGES_AT_ONCE = 100
+MAX_REASON = 500  # characters
 Position = tuple[str, int]  # a token, and a serial number
 BEGINNING: Position = ("", 0)
 
@@ -48,6 +49,11 @@ class Ruling(NamedTuple):
     since: str | None = None  # None: it is decided now
     name: str | None = None  # as the symbol, of a verified token: what it is called then
     symbol: str | None = None
+    decided_by: str | None = None  # an operator's account; None: a command
+
+
+def is_reason(text: str) -> bool:
+    return bool(text.strip()) and len(text) <= MAX_REASON and text.isprintable()
 
 
 def _decide(db: Connection, kind: DecisionKind, subject: Subject, ruling: Ruling) -> None:
@@ -243,6 +249,7 @@ def decide_again(earlier: Iterable[DecisionRow]) -> list[DecisionRow]:
             row["since"],
             row["name"],
             row["symbol"],
+            row["decided_by"],
         )
         match row["kind"]:
             case "hidden":

@@ -25,6 +25,7 @@ class DecisionRow(TypedDict):
     list: str | None
     name: str | None
     symbol: str | None
+    decided_by: str | None
 
 
 class ToApplyRow(TypedDict):
@@ -75,11 +76,15 @@ _DIFFERS = f"(is_hidden <> {_HIDDEN} OR is_listed <> {_LISTED})"
 def insert_decision(db: Connection, decision: Mapping[str, object]) -> DecisionRow | None:
     # An existing decision gets the new reason, and keeps its date.
     sql = """
-        INSERT INTO decision (kind, id, serial_no, reason, since, is_public, list, name, symbol)
-        VALUES (:kind, :id, :serial_no, :reason, :since, :is_public, :list, :name, :symbol)
+        INSERT INTO decision (
+            kind, id, serial_no, reason, since, is_public, list, name, symbol, decided_by
+        )
+        VALUES (
+            :kind, :id, :serial_no, :reason, :since, :is_public, :list, :name, :symbol, :decided_by
+        )
         ON CONFLICT (kind, id, serial_no) DO UPDATE
         SET reason = excluded.reason, is_public = excluded.is_public, list = excluded.list,
-            name = excluded.name, symbol = excluded.symbol
+            name = excluded.name, symbol = excluded.symbol, decided_by = excluded.decided_by
         RETURNING *
     """
     return db.execute(sql, decision).fetchone()
@@ -115,6 +120,20 @@ def is_withheld(db: Connection, token: str, serial_no: int, owner: str) -> bool:
 
 def list_decisions(db: Connection) -> list[DecisionRow]:
     return db.execute("SELECT * FROM decision ORDER BY kind, id, serial_no").fetchall()
+
+
+def list_decisions_about(db: Connection, id: str, serial_no: int) -> list[DecisionRow]:
+    # About an NFT and its collection; with serial number 0, about a token or an account.
+    sql = """
+        SELECT * FROM decision
+        WHERE kind IN ('hidden', 'blocked', 'verified') AND id = :id AND serial_no IN (0, :serial_no)
+    """
+    return db.execute(sql, {"id": id, "serial_no": serial_no}).fetchall()
+
+
+def list_newest_decisions(db: Connection, limit: int) -> list[DecisionRow]:
+    sql = "SELECT * FROM decision ORDER BY since DESC, id, serial_no LIMIT :limit + 0"
+    return db.execute(sql, {"limit": limit}).fetchall()
 
 
 def list_suspended(db: Connection) -> list[SuspendedRow]:

@@ -22,7 +22,8 @@ NODES = "nodes"  # JSON of the accounts of the network's nodes, sorted by number
 
 BALANCE = "balance"  # of the marketplace's account when a watcher last read it, in tinybars
 PURCHASES = "purchases"  # without a value: prepared_transactions.lock_purchases() locks its row
-VISITORS_SECRET = "visitors_secret"  # signs visitors' tokens  # noqa: S105
+VISITORS_SECRET = "visitors_secret"  # signs visitors' tokens, and the console's  # noqa: S105
+CONSOLE = "console:"  # and an operator's account: when its session began, or its last one ended, as a date
 NODE_ADDRESSES = "node_addresses"  # JSON of the addresses of each of them, by its account
 
 
@@ -41,6 +42,15 @@ def mark_property(db: Connection, name: str, value: bytes) -> None:
         ON CONFLICT (name) DO UPDATE SET value = excluded.value
     """
     db.execute(sql, {"name": name, "value": value})
+
+
+def mark_later(db: Connection, name: str, value: bytes) -> bool:
+    # A date. Returns whether it is later than the one before.
+    sql = """
+        INSERT INTO property (name, value) VALUES (:name, :value)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value WHERE property.value < excluded.value
+    """
+    return db.execute(sql, {"name": name, "value": value}).rowcount > 0
 
 
 def delete_property(db: Connection, name: str) -> None:

@@ -319,6 +319,7 @@ CREATE TABLE decision (
     -- Of a verified token, what it was called then: it is verified while it is called so
     name TEXT,
     symbol TEXT,
+    decided_by TEXT, -- the account that has signed in to the console; null: a command did
     PRIMARY KEY (kind, id, serial_no)
 ) STRICT;
 

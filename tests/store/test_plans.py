@@ -124,7 +124,7 @@ WHOLE = {
     "list_access_tokens", "list_ending_tokens", "find_ending", "list_sellers",
     "list_collections",
     "get_follow", "get_first_change", "count_rechecks", "list_rechecks_failed", "list_webhooks",
-    "list_changed", "list_decisions", "list_to_apply", "delete_shown_images",
+    "list_changed", "list_decisions", "list_newest_decisions", "list_to_apply", "delete_shown_images",
     "mark_image_lost", "list_unended",
 }  # fmt: skip
 MODULES = (

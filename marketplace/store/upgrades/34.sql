@@ -242,3 +242,5 @@ CREATE INDEX nft_by_owner_and_price_descending
 INSERT INTO property (name, value)
 SELECT 'last_sweep', CAST(finished_at AS BLOB) FROM job WHERE name = 'sync';
 DROP TABLE job;
+-- Keep which operator decided something in the console
+ALTER TABLE decision ADD COLUMN decided_by TEXT;
