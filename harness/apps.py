@@ -18,10 +18,10 @@ def settings(folder):
     return {"DATABASE_URL": database_url(folder), "DATA_DIR": str(folder)}
 
 
-def copy_app(folder):
+def copy_app(folder, **more):
     """Make the service on a copy of databases that were made once. It need not wait for its mirror node."""
     copy_databases(folder, _make_databases)
-    app = create_app(MIRROR_NODE_RATE=10_000, **settings(folder))
+    app = create_app(MIRROR_NODE_RATE=10_000, **settings(folder), **more)
     app.extensions[ENRICH] = enriching(app)
     return app
 

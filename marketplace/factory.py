@@ -173,6 +173,10 @@ def _add_pages(app: Flask) -> None:
         from marketplace.storefront.surroundings import Surroundings
 
         storefront.init_app(app, Surroundings(), *answering)
+    if app.config["STOREFRONT_OPERATORS"]:
+        from marketplace.console import pages
+
+        app.register_blueprint(pages.blp)
 
 
 def _list_middleware(app: Flask, asks_host: bool) -> list[Middleware]:

@@ -250,15 +250,13 @@ SETTINGS = {
     "STOREFRONT": Setting(
         _switch,
         "off",
-        "`on` serves [a shop's pages](storefront.md) at `/`, whose [visitors](#visitors) need no access"
-        " token. Always on in the sandbox",
+        "`on` serves [a shop's pages](storefront.md) to [visitors](#visitors) at `/`. In the sandbox, always",
         in_sandbox="on",
     ),
     "STOREFRONT_DIR": Setting(
         _valid(str.isprintable, "a folder (/srv/shop)"),
         "",
-        "A folder with [the shop's own face](storefront.md#your-own-face): its `theme.css`, its pictures, and"
-        " its templates in place of ours",
+        "A folder with [the shop's own face](storefront.md#your-own-face)",
     ),
     "STOREFRONT_OPERATOR": Setting(
         _text,
@@ -275,6 +273,11 @@ SETTINGS = {
         "",
         "A sentence at the top of the first page, and its description for search engines",
     ),
+    "STOREFRONT_OPERATORS": Setting(
+        _list_of(_account_id, 0),
+        "",
+        "The accounts that sign in to [the console](storefront.md#the-console): `0.0.1234,0.0.1235`",
+    ),
     "STOREFRONT_COLLECTIONS": Setting(
         _collections,
         "all",
@@ -290,8 +293,7 @@ SETTINGS = {
     "WALLETCONNECT_PROJECT_ID": Setting(
         _matching("[A-Za-z0-9_-]{0,64}", "a project ID"),
         "",
-        "Your project at [the relay's operator](https://dashboard.reown.com), through which the pages reach"
-        " wallets. The sandbox needs none",
+        "Your project at [the wallets' relay](https://dashboard.reown.com). The sandbox needs none",
     ),
     "WALLETCONNECT_RELAY_URL": Setting(
         _matching(
@@ -304,14 +306,12 @@ SETTINGS = {
     "EXPLORER_URL": Setting(
         _url,
         "https://hashscan.io/{NETWORK}/transaction",
-        "Where the pages' links to transactions lead: `/` and the transaction's ID follow. The sandbox shows"
-        " them itself",
+        "The pages' links to transactions: `/` and the ID follow. The sandbox shows them itself",
     ),
     "EVENTS_DAYS": Setting(
         _integer(1, 36_500),
         "400",
-        "[Events](api.md#events) and [ended offers](offers.md#limits) older than this number of days, 1 to"
-        " 36,500, are deleted",
+        "The days, 1 to 36,500, after which [events](api.md#events) and [ended offers](offers.md#limits) go",
     ),
     "NODE_ACCOUNT_IDS": Setting(
         _list_of(_account_id, 0),

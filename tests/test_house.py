@@ -51,6 +51,7 @@ ALLOWED = {
     "cli": WORDS | {"market", "ledger", "store", "watcher", "serving", "sandbox"},
     "storefront": WORDS | {"api"},  # what the pages show comes from the API
     "demo": WORDS | {"sandbox", "storefront"},
+    "console": WORDS | {"market", "ledger", "store", "api", "storefront"},
     "wsgi": {"create_app", "serving"},
     "__main__": {"create_app", "version"},
 }

@@ -32,7 +32,7 @@ def make_token() -> str:
     """The visitors' token of this minute."""
     now = times.now()
     expires_at = now - now % times.MINUTE + times.HOUR
-    return _signer(_find_secret()).sign(f"{PREFIX}{expires_at}").decode()
+    return _signer(find_secret()).sign(f"{PREFIX}{expires_at}").decode()
 
 
 def get_visitor(db: Connection, token: str) -> AccessTokenRow | None:
@@ -57,7 +57,7 @@ def get_visitor(db: Connection, token: str) -> AccessTokenRow | None:
     }
 
 
-def _find_secret() -> bytes:
+def find_secret() -> bytes:
     """The database's secret. The first process that needs it makes it for all machines."""
     name = properties.VISITORS_SECRET
     if secret := properties.get_property(read(), name):

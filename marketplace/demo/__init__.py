@@ -5,6 +5,7 @@ layer. templates/ stand before the storefront's, static/ has the scripts, snippe
 developers copy.
 """
 
+import base64
 import random
 import re
 from collections.abc import Callable, Mapping
@@ -16,7 +17,7 @@ from flask import Blueprint, Flask, abort, redirect, render_template, request, u
 
 from marketplace import storefront
 from marketplace.hedera.ids import is_entity_id
-from marketplace.sandbox import addresses
+from marketplace.sandbox import addresses, wallet
 from marketplace.services import services
 from marketplace.storefront import calls
 from marketplace.storefront.surroundings import Surroundings
@@ -48,6 +49,13 @@ blp.after_request(storefront.complete)
 def show_wallet() -> str:
     """Check a wallet; scripts have the rows"""
     return render_template("storefront/wallet.html")
+
+
+@blp.get("/demo/message")
+def sign_message() -> dict[str, str]:
+    """Sign a text with the demo wallet, for any account"""
+    signed = wallet.sign_message(request.args["accountId"], request.args["message"])
+    return {"signatureMap": base64.b64encode(signed).decode()}
 
 
 @blp.get("/demo/<path:page>")

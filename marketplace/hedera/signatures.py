@@ -74,6 +74,17 @@ def read(transaction: bytes, signature_map: bytes = b"") -> SignedBody:
     return SignedBody(envelope.bodyBytes, pairs_once, transaction_id, node)
 
 
+def read_signatures(signature_map: bytes) -> tuple[KeySignature, ...]:
+    """Read a SignatureMap of HAPI: each signature once. Raises Unreadable."""
+    try:
+        pairs = SignatureMap.FromString(signature_map).sigPair
+    except DecodeError:
+        raise Unreadable("it is not a signature map of HAPI") from None
+    if len(pairs) > MOST_PAIRS:
+        raise Unreadable(f"it has more than {MOST_PAIRS} signatures")
+    return tuple(dict.fromkeys(_read_pair(pair) for pair in pairs))
+
+
 def write(body: bytes, pairs: Iterable[KeySignature]) -> bytes:
     """Write a body with signatures: the bytes of a HAPI TransactionList."""
     signatures = SignatureMap(
@@ -119,6 +130,12 @@ def _read_pair(pair: SignaturePair) -> KeySignature:
 
 def _read_account(account: AccountID) -> str:
     return f"{account.shardNum}.{account.realmNum}.{account.accountNum}"
+
+
+def wrap_message(text: str) -> bytes:
+    """What wallets sign for a text: hedera_signMessage of HIP-820. The length is JavaScript's."""
+    length = len(text.encode("utf-16-le")) // 2
+    return f"\x19Hedera Signed Message:\n{length}{text}".encode()
 
 
 def verifies(public_key: bytes, signature: bytes, content: bytes) -> bool:

@@ -1,7 +1,7 @@
 // The demo wallet: the sandbox signs for every account, and takes what was signed.
 
-import { post } from "./call.js";
-import { sandbox } from "./addresses.js";
+import { get, post } from "./call.js";
+import { checkPage, sandbox, withQuery } from "./addresses.js";
 
 /** @typedef {import("./trading/transaction.js").Transaction} Transaction */
 
@@ -37,4 +37,11 @@ export async function submitSigned(transaction, signed) {
   const { transactionId, result, message = "" } = exchange.data;
   if (result !== "SUCCESS") throw new WalletError(`The ledger refused it: ${result}. ${message}`.trim(), "LEDGER");
   return { transactionId };
+}
+
+/** A text in place of a transaction. Returns the signature map in base64. @param {string} accountId @param {string} message */
+export async function signMessage(accountId, message) {
+  const { ok, data, message: reason } = await get(withQuery(checkPage.replace(/wallet$/, "message"), { accountId, message }));
+  if (!ok) throw new WalletError(reason, "WALLET");
+  return data.signatureMap;
 }

@@ -19,7 +19,7 @@ from playwright.sync_api import expect
 from harness.postgresql import until
 from harness.testnet import BUYER, OWNER, PRICE, Network, serve_market
 from hiero_sandbox import relay, testing
-from tests.system.browser.conftest import CheckedPage
+from tests.system.browser.conftest import PHONE, CheckedPage, on_screens
 from tests.system.browser.own_wallet import needs_packages, open_wallet
 from tests.system.browser.steps import press
 
@@ -51,6 +51,7 @@ def shop(network, relay_url, tmp_path_factory):
         "WALLETCONNECT_RELAY_URL": relay_url,
         "EXPLORER_URL": EXPLORER,
         "STOREFRONT_WALLETS": "Own=https://own.example",
+        "STOREFRONT_OPERATORS": OWNER,
     }
     with serve_market(network, tmp_path_factory.mktemp("shop"), **settings) as market:
         yield market
@@ -498,3 +499,27 @@ def test_a_reload_while_the_wallet_asks(buying, shop, wallets):
     expect(page.locator(".toast")).to_contain_text("Nothing was bought")
     expect(page.dialog.get_by_role("button", name=BUY)).to_be_enabled()
     assert owner_of(shop, page.nft) == OWNER
+
+
+@on_screens((PHONE, "dark"))
+def test_an_operator_signs_in_and_hides_an_nft(visit, shop, wallets):
+    nft, own = shop.list_one(), wallets(OWNER)
+    page = visit("/console", refusals=[403, 451])
+    connect(page, own)
+    expect(page.get_by_label("Operator's account")).to_have_value(OWNER)
+    press(page, "Continue")
+    page.look("console-sign-in")
+    press(page, "Sign in your wallet")
+    assert own.read() == {"method": "hedera_signMessage", "outcome": "signed"}
+    expect(page.locator("main")).to_contain_text("Newest decisions")
+    page.goto(shop.service.url + page_of(nft))
+    page.get_by_role("link", name="Moderate").click()
+    page.get_by_label("Why").fill("Reported stolen")
+    page.look("console-nft")
+    press(page, "Hide")
+    expect(page.get_by_role("button", name="Show again")).to_be_visible()
+    page.get_by_role("link", name="Console").click()
+    expect(page.locator(".decisions")).to_contain_text(f"Reported stolen just now, by {OWNER}")
+    assert shop.call(page_of(nft)[1:])[0] == 451
+    press(page, "Sign out")
+    expect(page.get_by_label("Operator's account")).to_be_visible()
