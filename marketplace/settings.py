@@ -24,10 +24,7 @@ ESCAPED = re.compile(r'\\(["$`\\])')
 KEY_ADVICE = "If it is the key itself, write the key to a file, and give the account a new key"
 
 # A transaction names no network: what a real key signs in the sandbox is valid on the account's network.
-NO_KEY_IN_SANDBOX = (
-    f"{PREFIX}NETWORK is sandbox (the default), where no real key may sign. Set {PREFIX}NETWORK to the"
-    " account's network; in the sandbox, set no key"
-)
+NO_KEY_IN_SANDBOX = f"{PREFIX}NETWORK is sandbox, where no real key may sign: set it, or set no key"
 
 
 class SettingError(StartRefused):
@@ -155,10 +152,7 @@ parse_rate = _matching("off|[1-9][0-9]{0,5}/[smh]", "a rate (10/s, 600/m, 5000/h
 
 
 class Setting(NamedTuple):
-    """How one setting is parsed, its default and its documentation.
-
-    A default may refer to settings above it. A setting without a default is required.
-    """
+    """A setting. Its default may refer to settings above it. A setting without a default is required."""
 
     parse: Callable[[str], Any]
     default: str | None
@@ -410,8 +404,7 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
         close = difflib.get_close_matches(name, SETTINGS, n=1)
         hint = f" (did you mean {PREFIX}{close[0]}?)" if close else ""
         raise SettingError(
-            f"{PREFIX}{name} is not a setting{hint}. docs/settings.md lists all settings, and what"
-            " replaced older ones"
+            f"{PREFIX}{name} is not a setting{hint}. docs/settings.md lists all, and what replaced others"
         )
     settings: dict[str, Any] = {}
     for name, setting in SETTINGS.items():
@@ -434,10 +427,7 @@ def _find_default(setting: Setting, settings: Mapping[str, Any]) -> str | None:
 
 
 def list_changed(settings: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield what load() reads of the settings that differ from their defaults, without secrets.
-
-    And of those that a database belongs to.
-    """
+    """Yield the settings that differ from their defaults, and those of the database, without secrets."""
     for name, setting in SETTINGS.items():
         default, value = _find_default(setting, settings), settings[name]
         if name in ("NETWORK", "ACCOUNT_ID") or setting.parse(default or "") != value:
@@ -466,8 +456,7 @@ def _quote(value: str) -> str:
 def _unquote(value: str) -> str:
     """The value itself: Docker's --env-file leaves the quotes in it, and the CR of a file from Windows."""
     value = value.removesuffix("\r")
-    match = QUOTED.fullmatch(value)
-    if match is None:
+    if not (match := QUOTED.fullmatch(value)):
         return value
     return match[1] if match[2] is None else ESCAPED.sub(r"\1", match[2])
 
@@ -495,9 +484,7 @@ def _require_agreement(settings: dict[str, Any]) -> None:
         )
     files = settings["DATABASE_URL"], f"{settings['DATA_DIR']}/sandbox.db"
     if len({*map(os.path.realpath, files)}) < 2:
-        raise SettingError(
-            f"{PREFIX}DATABASE_URL is the file of the sandbox's ledger: name another file"
-        )
+        raise SettingError(f"{PREFIX}DATABASE_URL is the sandbox's ledger: name another file")
 
 
 def _parse(name: str, setting: Setting, value: Any) -> Any:

@@ -126,7 +126,7 @@ def test_a_budget_below_one_fee_stops_the_start():
 
 
 def test_two_databases_in_one_file_stop_the_start():
-    with pytest.raises(SettingError, match="is the file of the sandbox's ledger"):
+    with pytest.raises(SettingError, match="is the sandbox's ledger"):
         load({"DATABASE_URL": "sqlite:///x/sandbox.db", "DATA_DIR": "./x/"}, {})
 
 
