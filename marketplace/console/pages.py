@@ -5,7 +5,6 @@ The shop's own pages are the same for everybody: they know nothing of a session.
 
 import re
 from typing import Any
-from urllib.parse import urlsplit
 
 from flask import (
     Blueprint,
@@ -24,7 +23,7 @@ from flask.typing import ResponseReturnValue
 from marketplace import storefront
 from marketplace.api.limits import WRITES, hold, rate_limits
 from marketplace.console import sign_in as sessions
-from marketplace.errors import BadRequest, Forbidden, MarketplaceError
+from marketplace.errors import BadRequest, Forbidden, MarketplaceError, MediaUnreachable
 from marketplace.hedera import times
 from marketplace.market import moderation
 from marketplace.market.moderation import Ruling, Subject
@@ -50,8 +49,8 @@ blp = Blueprint("console", __name__, url_prefix="/console")
 def require_operator() -> ResponseReturnValue | None:
     """Show others how to sign in, and take forms of our own pages alone."""
     g.operator = sessions.find_operator(request.cookies.get(COOKIE, ""))
-    origin = urlsplit(request.headers.get("Origin", "")).netloc
-    if request.method == "POST" and origin != request.host:
+    sender = request.headers.get("Origin", "").partition("://")[2]
+    if request.method == "POST" and not (sender and sender == request.host):
         raise Forbidden("Another page has sent this form")
     if g.operator or request.endpoint == "console.sign_in":
         return None
@@ -61,7 +60,7 @@ def require_operator() -> ResponseReturnValue | None:
 @blp.after_request
 def complete(response: Response) -> Response:
     """The headers of a page. With a referrer, browsers also send the origin of its forms."""
-    storefront.set_policy(response)
+    storefront.complete(response)
     response.headers["Cache-Control"] = "no-store"
     response.headers["Referrer-Policy"] = "same-origin"
     return response
@@ -85,15 +84,23 @@ def show_sign_in() -> str:
     return render_template("storefront/console_sign_in.html", challenge=challenge)
 
 
+@blp.get("/sign-in")
+@blp.get("/sign-out")
+def begin_again() -> ResponseReturnValue:
+    """Where a browser asks again for the address that a form was sent to."""
+    return redirect(url_for("console.show_overview"))
+
+
 @blp.post("/sign-in")
 def sign_in() -> ResponseReturnValue:
     given = request.form
+    rate_limits().count_write()  # it asks the ledger
     with hold(WRITES):
         token = _count_failed(
             sessions.sign_in, given.get("challenge", ""), given.get("signature", "")
         )
-    home, wanted = url_for("console.show_overview"), given.get("to", "")
-    response = make_response(redirect(wanted if wanted.startswith(f"{home}/") else home, 303))
+    home, page = url_for("console.show_overview"), find_page(given.get("to", ""))
+    response = make_response(redirect(f"{home}/{page[0]}" if page else home, 303))
     is_secure = current_app.config["PUBLIC_URL"].startswith("https:")
     response.set_cookie(
         COOKIE,
@@ -146,6 +153,7 @@ def show_subject(kind: str, id: str, serial_no: str = "") -> str:
     subject = _read_subject(kind, id, serial_no)
     rows = decisions.list_decisions_about(read(), *subject)
     own = {row["kind"]: row for row in rows if row["serial_no"] == subject.serial_no}
+    hidden = [row for row in rows if row["kind"] == "hidden"]
     path = request.path.removeprefix("/console")
     return render_template(
         "storefront/console.html",
@@ -154,7 +162,8 @@ def show_subject(kind: str, id: str, serial_no: str = "") -> str:
         page=request.script_root + path,
         record=calls.get(path) if kind != "account" else None,
         own=own,
-        of_collection=next((row for row in rows if row["serial_no"] != subject.serial_no), None),
+        of_collection=next((row for row in hidden if row["serial_no"] != subject.serial_no), None),
+        stands=_find_standing(subject),
         acts=ACTS[kind],
     )
 
@@ -165,14 +174,31 @@ def decide(kind: str, id: str, serial_no: str = "") -> ResponseReturnValue:
     """Decide what the form says, as the command line does."""
     subject, given = _read_subject(kind, id, serial_no), request.form
     act, reason = given.get("act", ""), given.get("reason", "")
-    if act not in {each for pair in ACTS[kind].values() for each in pair}:
+    decision = next((each for each, pair in ACTS[kind].items() if act in pair), None)
+    if decision is None:
         raise BadRequest("There is no such decision")
     if not moderation.is_reason(reason):
         raise BadRequest(f"Say why, in 1 to {moderation.MAX_REASON} printable characters")
+    undoes = act == ACTS[kind][decision][1]
+    if undoes != (decision in _find_standing(subject)):
+        raise BadRequest("This was decided meanwhile, by somebody else: look at it again")
     ruling = Ruling(reason.strip(), "public" in given, decided_by=g.operator)
-    _act(act, subject, ruling)
+    # Before it is done, because the log alone says who undid a decision.
     current_app.logger.info("%s in the console: %s %s: %s", g.operator, act, subject, ruling.reason)
+    try:
+        _act(act, subject, ruling)
+    except MediaUnreachable:  # it is decided; the watcher removes the images
+        current_app.logger.warning("The images of %s are removed later", subject)
     return redirect(request.script_root + request.path, 303)
+
+
+def _find_standing(subject: Subject) -> set[str]:
+    """The kinds of decisions that stand about exactly this. A suspended verification can be decided again."""
+    rows = decisions.list_decisions_about(read(), *subject)
+    standing: set[str] = {row["kind"] for row in rows if row["serial_no"] == subject.serial_no}
+    if subject.id in {row["token"] for row in decisions.list_suspended(read())}:
+        standing.discard("verified")
+    return standing
 
 
 def _read_subject(kind: str, id: str, serial_no: str) -> Subject:

@@ -6,7 +6,6 @@ newest session does.
 """
 
 import base64
-import binascii
 import hashlib
 import secrets
 from typing import Any, NamedTuple
@@ -73,7 +72,7 @@ def sign_in(token: str, signature_map: str) -> str:
     _require_operator(challenge.account_id)
     _require_signed(challenge, signature_map)
     if not _note(challenge.account_id, challenge.issued_at):
-        raise Forbidden(EXPIRED)
+        raise Forbidden(_explain_used(challenge.account_id))
     return _serializer("session").dumps([challenge.account_id, challenge.issued_at])
 
 
@@ -89,8 +88,19 @@ def find_operator(token: str) -> str | None:
 
 
 def sign_out(account_id: str) -> None:
-    """End the account's session, wherever it is."""
-    _note(account_id, times.now())
+    """End the account's session, wherever it is, also if the clock was set back."""
+    name = properties.CONSOLE + account_id
+    with write() as db:
+        last = _read_date(properties.get_property(db, name))
+        properties.mark_later(db, name, _write(max(times.now(), last + 1)))
+
+
+def _explain_used(account_id: str) -> str:
+    """Why a challenge of the account is refused, which is older than its last date."""
+    last = _read_date(properties.get_property(read(), properties.CONSOLE + account_id))
+    if last <= times.now():
+        return EXPIRED
+    return f"The last sign-in was at {times.to_iso(last)}, later than this machine's clock: is it right?"
 
 
 def _is_operator(account_id: str) -> bool:
@@ -109,8 +119,10 @@ def _require_signed(challenge: Challenge, signature_map: str) -> None:
     account_id = challenge.account_id
     try:
         pairs = signatures.read_signatures(base64.b64decode(signature_map, validate=True))
-    except (binascii.Error, signatures.Unreadable):
-        raise Forbidden("This is not a signature map in base64, as wallets return it") from None
+    except (ValueError, signatures.Unreadable):
+        pairs = ()
+    if not pairs:
+        raise Forbidden("This is not a signature map in base64, as wallets return it")
     account = mirror_node().find_account(account_id, Deadline(LEDGER_SECONDS))
     if account is None or account.is_deleted:
         raise Forbidden(f"The ledger has no account {account_id}, or it was deleted")
@@ -134,6 +146,10 @@ def _note(account_id: str, moment: int) -> bool:
 
 def _write(moment: int) -> bytes:
     return times.to_iso(moment).encode()
+
+
+def _read_date(value: bytes | None) -> int:
+    return times.to_nanoseconds(value.decode()) if value else 0
 
 
 def _load(purpose: str, token: str) -> Any:

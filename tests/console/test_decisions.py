@@ -5,7 +5,7 @@ import logging
 
 import pytest
 
-from harness.apps import on_testnet
+from harness.apps import on_testnet, write_sql
 from harness.cast import ALICE, BOB, SHOP, TOKEN
 from harness.mirror import MISSING
 from tests.console.operator import ORIGIN, sign_in
@@ -60,6 +60,7 @@ def test_a_collection_is_hidden_and_verified(app, operator, client, listed):
     decide(operator, COLLECTION, "verify", "Called its artist")
     assert list_decided(app) == [("verified", TOKEN, "Called its artist", False, ALICE)]
     assert client.get(f"/v1{COLLECTION}").json["verified"]
+    assert "is hidden" not in operator.get(f"/console{NFT}").text
     decide(operator, COLLECTION, "unverify")
     assert not client.get(f"/v1{COLLECTION}").json["verified"]
 
@@ -70,6 +71,36 @@ def test_an_account_is_blocked_and_unblocked(app, operator, client, listed):
     assert client.get("/v1/orderbook").json == []
     decide(operator, ACCOUNT, "unblock")
     assert len(client.get("/v1/orderbook").json) == 1
+
+
+def test_a_verification_under_another_name_is_decided_again(app, operator, client, listed):
+    decide(operator, COLLECTION, "verify", "Called its artist")
+    write_sql(app, "UPDATE collection SET name = 'Another', is_verified = 0")
+    page = operator.get(f"/console{COLLECTION}").text
+    assert ("has another name now" in page, 'value="verify"' in page) == (True, True)
+    decide(operator, COLLECTION, "verify", "Called again")
+    assert client.get(f"/v1{COLLECTION}").json["verified"]
+
+
+def test_what_somebody_else_decided_meanwhile_is_not_decided_again(app, operator, caplog):
+    caplog.set_level(logging.INFO)
+    for act in ("show", "hide", "hide", "show", "show"):
+        decide(operator, NFT, act)
+    lines = [line for line in caplog.messages if "in the console" in line]
+    assert [line.split()[4] for line in lines] == ["hide", "show"]
+
+
+def test_it_is_decided_and_logged_also_if_an_image_cannot_be_removed(
+    app, operator, client, listed, caplog, tmp_path
+):
+    caplog.set_level(logging.INFO)
+    for image in (tmp_path / "media").iterdir():
+        image.unlink()
+        (image / "in the way").mkdir(parents=True)
+    assert decide(operator, NFT, "hide").status_code == 303
+    assert client.get(f"/v1{NFT}").status_code == 451
+    assert f"{ALICE} in the console: hide {TOKEN}:7" in caplog.text
+    assert f"The images of {TOKEN}:7 are removed later" in caplog.text
 
 
 def test_a_later_command_takes_the_place_of_an_operator(app, operator):

@@ -115,11 +115,18 @@ def test_another_key_is_refused_whatever_prefix_it_shows(client, mirror):
     assert_refused(client, post(client, challenge, signature), "is not by the key")
 
 
-@pytest.mark.parametrize("signature", ["", "?", "AAAA", "/w=="])
-def test_what_is_no_signature_is_refused(client, signature):
+@pytest.mark.parametrize("signature", ["", "?", "é", "AAAA", "/w=="])
+def test_what_is_no_signature_is_refused_without_asking_the_ledger(client, mirror, signature):
     challenge, _ = ask(client)
-    assert post(client, challenge, signature).status_code == 403
-    assert not is_signed_in(client)
+    assert_refused(client, post(client, challenge, signature), "not a signature map")
+    assert mirror.count("/accounts/") == 0
+
+
+def test_an_address_signs_in_as_often_as_it_may_write(make):
+    client = make(WRITE_LIMIT="1/m").test_client()
+    challenge, text = ask(client)
+    assert post(client, challenge, "").status_code == 403
+    assert post(client, challenge, sign(text)).status_code == 429
 
 
 def test_an_account_that_was_deleted_or_is_gone_is_refused(client, mirror):
@@ -174,6 +181,17 @@ def test_a_challenge_and_a_session_work_once(app, client):
     assert not is_signed_in(client)  # one session of an account at a time
 
 
+def test_signing_out_works_after_the_clock_was_set_back(client, monkeypatch):
+    sign_in(client)
+    cookie = client.get_cookie("console", path="/console").value
+    now = times.now() - 10 * times.MINUTE
+    monkeypatch.setattr(times, "now", lambda: now)
+    client.post("/console/sign-out", headers=ORIGIN)
+    client.set_cookie("console", cookie, path="/console")
+    assert not is_signed_in(client)
+    assert_refused(client, sign_in(client), "later than this machine&#39;s clock")
+
+
 @pytest.mark.parametrize("other", [{"PUBLIC_URL": "http://evil.example"}, {"NAME": "Another"}])
 def test_a_signature_for_another_site_is_refused(make, client, other):
     """Although the same database has signed the challenge."""
@@ -196,7 +214,16 @@ def test_a_token_of_another_service_or_purpose_is_refused(client, tmp_path):
     assert_refused(client, post(client, challenge + "x", sign(text)), EXPIRED)
 
 
-@pytest.mark.parametrize("origin", [{}, {"Origin": "null"}, {"Origin": "https://evil.example"}])
+@pytest.mark.parametrize(
+    "origin",
+    [
+        {},
+        {"Origin": "null"},
+        {"Origin": "http://["},
+        {"Origin": "https://evil.example"},
+        {"Host": "a b"},
+    ],
+)
 def test_forms_of_other_pages_are_refused(client, origin):
     challenge, text = ask(client)
     form = {"challenge": challenge, "signature": sign(text)}
@@ -207,13 +234,21 @@ def test_forms_of_other_pages_are_refused(client, origin):
     assert is_signed_in(client)
 
 
-@pytest.mark.parametrize("to", ["https://evil.example/", "//evil.example", "/", "/console.evil"])
+@pytest.mark.parametrize(
+    "to", ["https://evil.example/", "//evil.example", "/", "/console.evil", "/console/\r\nX: y"]
+)
 def test_it_leads_back_to_pages_of_the_console_alone(client, to):
     challenge, text = ask(client, path="/console/nft/0.0.7001/7")
     assert post(client, challenge, sign(text), to=to).location == "/console"
     challenge, text = ask(client.application.test_client())
     back = post(client, challenge, sign(text), to="/console/nft/0.0.7001/7")
     assert back.location == "/console/nft/0.0.7001/7"
+
+
+@pytest.mark.parametrize("path", ["sign-in", "sign-out"])
+def test_the_address_of_a_form_leads_to_the_console(client, path):
+    sign_in(client)
+    assert client.get(f"/console/{path}").location == "/console"
 
 
 def test_failures_count_as_failed_logins(client):
