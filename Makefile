@@ -99,11 +99,12 @@ lint: .venv/installed-dev lint-style
 	@if command -v npm > /dev/null; then $(MAKE) --silent lint-scripts; \
 	  else echo "Without npm, the demo's scripts are not checked"; fi
 
-# Only what git tracks: a user may save programs of their own in the clone.
+# Only what git tracks: a user may save programs of their own in the clone. A release's archive has no git.
+SOURCES = $(if $(wildcard .git),git ls-files -z --cached --deduplicate '*.py',printf '.\0')
 lint-style: .venv/installed-dev
-	@git ls-files -z --cached --deduplicate '*.py' | xargs -0 $(BIN)/ruff check
-	@git ls-files -z --cached --deduplicate '*.py' | xargs -0 $(BIN)/ruff format --check
-	@$(BIN)/python tests/lint/words.py
+	@$(SOURCES) | xargs -0 $(BIN)/ruff check
+	@$(SOURCES) | xargs -0 $(BIN)/ruff format --check
+	@$(if $(wildcard .git),$(BIN)/python tests/lint/words.py,echo "Without git, words are not checked")
 
 # The types and the style of the demo's scripts, and of clients/market.
 lint-scripts: tests/lint/node_modules/.installed
