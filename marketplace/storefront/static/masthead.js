@@ -38,13 +38,10 @@ for (const image of document.images) if (image.complete && !image.naturalWidth &
 
 setTimeout(() => import("./times.js").then(({ keepTimes }) => keepTimes(), () => {}), TIMES_MS);
 showOwn();
-<<<<<<< HEAD
+// Of this shop's operator, in this browser.
+if (recall("operator")) document.getElementById("moderate")?.removeAttribute("hidden");
 if (history.state?.isAsking) {
   history.replaceState({ ...history.state, isAsking: false }, "");
   toast("The page was reloaded while your wallet asked. Nothing was bought: decline it there, and buy again.");
 }
-=======
-// Of this shop's operator, in this browser.
-if (recall("operator")) document.getElementById("moderate")?.removeAttribute("hidden");
->>>>>>> 76e30445 (Let operators decide in a console, signed in with their wallet)
 if (!["[]", null].includes(recall("pending"))) import("./trading/pending.js").then(({ resume }) => resume(), sayUnloaded);
