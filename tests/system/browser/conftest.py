@@ -165,11 +165,17 @@ def complete(folder):
 
 
 @pytest.fixture
-def visit(browsers, browser, screen, market):
+def site(market):
+    """The address of the service that is visited."""
+    return market.url
+
+
+@pytest.fixture
+def visit(browsers, browser, screen, site):
     """Open a page: visit("/", size=PHONE). Whatever goes wrong unasked in it fails the test."""
     pages = []
 
-    def visit(path="/", at=market.url, size=screen[0], **options):
+    def visit(path="/", at=site, size=screen[0], **options):
         begun = browsers(browser, screen[1])
         name = f"{browser}-{screen[1]}-{size[0]}"
         page = CheckedPage(begun, name, at, size, screen[1], **options)

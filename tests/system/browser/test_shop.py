@@ -19,7 +19,7 @@ from playwright.sync_api import expect
 from harness.postgresql import until
 from harness.testnet import BUYER, OWNER, PRICE, Network, serve_market
 from hiero_sandbox import relay, testing
-from tests.system.browser.conftest import PHONE, CheckedPage, on_screens
+from tests.system.browser.conftest import PHONE, on_screens
 from tests.system.browser.own_wallet import needs_packages, open_wallet
 from tests.system.browser.steps import press
 
@@ -76,23 +76,8 @@ def wallets(network, relay_url):
 
 
 @pytest.fixture
-def visit(browsers, screen, shop):
-    """Open a page of the shop."""
-    pages = []
-
-    def visit(path="/", **options):
-        size, scheme = screen
-        name = f"chromium-{scheme}-{size[0]}"
-        url = shop.service.url
-        page = CheckedPage(browsers("chromium"), name, url, size, scheme, **options)
-        pages.append(page)
-        page.goto(url + path)
-        return page
-
-    yield visit
-    for page in pages:
-        page.context.close()
-        assert page.problems == []
+def site(shop):
+    return shop.service.url
 
 
 def read_pairing(page):

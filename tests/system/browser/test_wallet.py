@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from harness.desk import serve_desk
-from tests.system.browser.conftest import CheckedPage, on_two_screens
+from tests.system.browser.conftest import on_two_screens
 from tests.system.browser.own_wallet import needs_packages, open_wallet
 from tests.system.browser.steps import press
 from tests.system.browser.trader import Trader
@@ -32,22 +32,8 @@ def desk(tmp_path_factory):
 
 
 @pytest.fixture
-def visit(browsers, screen, desk):
-    """Open a page of that service, on this test's screen."""
-    pages = []
-
-    def visit(path="/"):
-        size, scheme = screen
-        name = f"chromium-{scheme}-{size[0]}"
-        page = CheckedPage(browsers("chromium"), name, desk.url, size, scheme)
-        pages.append(page)
-        page.goto(desk.url + path)
-        return page
-
-    yield visit
-    for page in pages:
-        page.context.close()
-        assert page.problems == []
+def site(desk):
+    return desk.url
 
 
 def wallet(desk, account=OWN, **options):
