@@ -194,7 +194,7 @@ def test_it_stands_under_a_prefix(tmp_path):
     page = host.get("/market/")
     assert_addresses(page, "/market", "/api/v1")
     for link in re.findall(r'(?:href|src|action)="([^"#]+)"', page.text):
-        link = link.removeprefix("http://localhost")  # of the page's own address
+        link = link.removeprefix(market.config["PUBLIC_URL"])  # of the page's own address
         assert link.startswith("/market/"), link
         with host.get(link) as r:
             assert r.status_code == 200, link

@@ -18,6 +18,14 @@ def set_last_used(app, used_at):
         db.execute("UPDATE access_token SET last_used_at = :used_at", {"used_at": used_at})
 
 
+def last_written(app):
+    """What each write of a token changes. On PostgreSQL, data_version() counts other databases, too."""
+    if not app.config["DATABASE_URL"].startswith("postgresql"):
+        return services(app).database.data_version()
+    with app.app_context():
+        return read().execute("SELECT xmin FROM access_token").fetchone()["xmin"]
+
+
 def today():
     return times.to_iso(times.now() // times.DAY * times.DAY)
 
@@ -33,11 +41,11 @@ def test_the_first_use_of_a_day_is_stored(app):
     client.get("/v1/orderbook").close()
     assert last_used(app) == today()
     assert f"  last used {last_used(app)[:10]}  expires" in listed(app)
-    version = services(app).database.data_version()
+    written = last_written(app)
     for _ in range(3):
         client.get("/v1/orderbook").close()
         client.post("/v1/add", json={}).close()
-    assert services(app).database.data_version() == version
+    assert last_written(app) == written
 
 
 @both_engines

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import re
 from threading import Event
 
 import pytest
@@ -593,12 +592,6 @@ def test_a_mirror_node_that_lags_shows_it_all_a_little_later(
     watcher.follow()
     assert new_events() == [("SOLD", ALICE, BOB, 300, None)]
     assert state(app, schedule_id) == "executed"
-
-
-def test_an_operator_sees_it(offered, app):
-    result = app.test_cli_runner().invoke(args=["explain", f"{TOKEN}:7"])
-    assert re.search(rf"Offer {offered} +300 HBAR by {BOB}, until 20", result.output)
-    assert re.search(r"Open offers +1\n", result.output)
 
 
 def test_of_two_processes_that_see_it_open_one_says_so(
