@@ -1,4 +1,4 @@
-"""Cached answers: values from rows, and responses. They are valid while the rows behind them are the same."""
+"""Cached answers: values from rows, and responses. Valid until a commit, or while their rows are the same."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from marketplace.api.schemas.events import (
 )
 from marketplace.errors import CursorGone, Hidden, NftNotStored
 from marketplace.events import Cursor
-from marketplace.market.requests import require_shown
+from marketplace.market.requests import require_not_hidden
 from marketplace.services import read
 from marketplace.store import nfts
 from marketplace.store.events import EventFilter, EventRow, read_page
@@ -68,7 +68,7 @@ def list_nft_events(
 
     Works like GET /v1/events. The consensus timestamps of one NFT increase.
     """
-    require_shown(token, serial_no)
+    require_not_hidden(token, serial_no)
     page = _read_page(EventFilter(token, serial_no), after, limit, order)
     if not page[0] and nfts.get_nft(read(), token, serial_no) is None:
         raise NftNotStored(token, serial_no)

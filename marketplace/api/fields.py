@@ -88,7 +88,7 @@ class Strict(fields.Field[Any]):
 
 
 class EntityId(Strict, fields.String):
-    """A token id or an account id. Contract, section 1."""
+    """A token id or an account id."""
 
     expected = "three integers joined by dots, such as 0.0.1234"
     shape = {"pattern": f"^{ENTITY_ID}$"}

@@ -26,7 +26,7 @@ def show_media(key: str) -> Response:
         etag = hashlib.sha256(content).hexdigest()
         response = _send(content, "image/webp", etag, PLACEHOLDER.name)
     elif KEY.fullmatch(key):
-        _require_shown(key)
+        _require_not_hidden(key)
         etag, _, extension = key.partition(".")
         is_known = request.if_none_match.contains_weak(etag)
         response = _send(b"" if is_known else _read(key), TYPES[extension], etag)
@@ -77,7 +77,7 @@ def _read(key: str) -> bytes:
     return content
 
 
-def _require_shown(key: str) -> None:
+def _require_not_hidden(key: str) -> None:
     """Raise Hidden for an image that only hidden NFTs have."""
     if decisions.is_image_hidden(services().database.connection, large_of(key)):
         raise Hidden("This image")

@@ -23,7 +23,7 @@ from marketplace.errors import CollectionNotStored, Hidden
 from marketplace.hedera import times
 from marketplace.market.collection_days import CollectionDay, list_days
 from marketplace.market.collection_facts import list_earned
-from marketplace.market.requests import require_collection, require_shown
+from marketplace.market.requests import require_collection, require_not_hidden
 from marketplace.services import read
 from marketplace.store import collection_hours, events, nft_collections, nfts, offers
 from marketplace.store.nft_collections import CollectionOnSaleRow, OwnerRow
@@ -46,7 +46,7 @@ def get_collection(token: str) -> dict[str, Any]:
     """
     collection = cached_query(nft_collections.get_collection_on_sale, token)
     if collection is None or collection["is_hidden"]:
-        require_shown(token)
+        require_not_hidden(token)
         raise CollectionNotStored(token)
     now = times.now()
     sold = cached_query(events.get_sales_since, token, times.to_iso(now - times.DAY))
@@ -72,7 +72,7 @@ def list_collection_history(token: str, days: int) -> list[CollectionDay]:
     Returns each day in UTC since the first listing that is known, up to today: the lowest price at its end,
     and the sales through this marketplace. The watcher counts an event within seconds.
     """
-    require_shown(token)
+    require_not_hidden(token)
     today = times.now() // times.DAY * times.DAY
     begin = today - (days - 1) * times.DAY
     hours = collection_hours.list_hours(read(), token, times.to_iso(begin)[:13])
@@ -93,7 +93,7 @@ def list_collection_royalties(token: str) -> list[dict[str, Any]]:
     receiver earns nothing by their own sales, as far as these events are kept. If the royalties are not known
     yet, the array is empty.
     """
-    require_shown(token)
+    require_not_hidden(token)
     collection = nft_collections.get_collection(read(), token)
     if collection is None or not nfts.is_any_stored_of_token(read(), token):
         raise CollectionNotStored(token)
@@ -117,7 +117,7 @@ def list_collection_owners(token: str, limit: int, page: Position | None) -> Pag
     Returns the accounts that own stored NFTs of the collection, without burned ones. Accounts with the most
     NFTs come first, ties by account. If more follow, the Link header leads to the next page.
     """
-    require_shown(token)
+    require_not_hidden(token)
     after = page and (int(page.key), page.entity_id)
     rows = nft_collections.list_owners(read(), token, after, limit + 1)
     require_collection(token, rows)

@@ -14,7 +14,7 @@ from marketplace.api.schemas.nfts import AddNftSchema, NftSchema, NftsQuerySchem
 from marketplace.errors import Hidden, NftGone, NftNotOnLedger, NftNotStored
 from marketplace.hedera.ids import NftId
 from marketplace.market.nfts import add, read_again
-from marketplace.market.requests import require_shown
+from marketplace.market.requests import require_not_hidden
 from marketplace.services import read
 from marketplace.store import nfts, orderbook
 from marketplace.store.connection import Connection
@@ -42,7 +42,7 @@ def get_nft(token: str, serial_no: int) -> NftRow:
     """
     nft = cached_query(nfts.get_nft, token, serial_no)
     if nft is None or nft["is_hidden"]:
-        require_shown(token, serial_no)
+        require_not_hidden(token, serial_no)
         raise NftNotStored(token, serial_no)
     return nft
 

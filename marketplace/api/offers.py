@@ -32,7 +32,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_HBAR, NftId
 from marketplace.market.offers import prepare
 from marketplace.market.prepared import PreparedTransaction
-from marketplace.market.requests import TransactionRequest, require_collection, require_shown
+from marketplace.market.requests import TransactionRequest, require_collection, require_not_hidden
 from marketplace.services import read
 from marketplace.store import nfts, offers
 from marketplace.store.offers import MadeOfferRow, OfferFilter
@@ -144,7 +144,7 @@ def get_offer(offer_id: str) -> dict[str, Any]:
     offer = offers.get_shown(read(), offer_id, times.to_iso(times.now()))
     if offer is None:
         raise errors.OfferUnknown(offer_id)
-    require_shown(offer["token"], offer["serial_no"])
+    require_not_hidden(offer["token"], offer["serial_no"])
     _cache_until([offer])
     return _with_state(offer)
 
@@ -165,7 +165,7 @@ def list_nft_offers(
 
     The highest offer comes first, ties by offerId.
     """
-    require_shown(token, serial_no)
+    require_not_hidden(token, serial_no)
     offers = _list_page(OfferFilter(token, serial_no), limit, page)
     if not offers and nfts.get_nft(read(), token, serial_no) is None:
         raise errors.NftNotStored(token, serial_no)
@@ -186,7 +186,7 @@ def list_collection_offers(token: str, limit: int, page: Position | None) -> Pag
 
     The highest offer comes first, ties by offerId.
     """
-    require_shown(token)
+    require_not_hidden(token)
     offers = _list_page(OfferFilter(token), limit, page)
     require_collection(token, offers)
     return offers

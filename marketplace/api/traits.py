@@ -16,7 +16,7 @@ from marketplace.api.schemas.nfts import (
 )
 from marketplace.errors import CollectionNotStored, Hidden, NftNotStored
 from marketplace.market.rarity import list_values, rank_collection
-from marketplace.market.requests import require_collection, require_shown
+from marketplace.market.requests import require_collection, require_not_hidden
 from marketplace.services import read
 from marketplace.store import nfts, orderbook
 from marketplace.store.orderbook import NEWEST, ListedValueRow, Selection
@@ -41,7 +41,7 @@ def list_collection_traits(
     With the order book's filters, only NFTs for sale that match them count as such. A value is counted as if
     its trait were not chosen yet, so that it says what choosing it would add.
     """
-    require_shown(token)
+    require_not_hidden(token)
     rows = list_values(token)
     require_collection(token, rows)
     selection = Selection(NEWEST, token, None, min_price, max_price, traits)
@@ -79,7 +79,7 @@ def list_collection_ranks(token: str, serial_nos: tuple[int, ...]) -> list[dict[
 
     Returns the rarity ranks of up to 100 NFTs, such as those of a page of the order book.
     """
-    require_shown(token)
+    require_not_hidden(token)
     ranking = rank_collection(token)
     require_collection(token, ranking.serials)
     return [{"serial_no": number, "rank": ranking.find_rank(number)} for number in serial_nos]
@@ -99,7 +99,7 @@ def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
     """
     nft = nfts.get_nft(read(), token, serial_no)
     if nft is None or nft["is_hidden"]:
-        require_shown(token, serial_no)
+        require_not_hidden(token, serial_no)
         raise NftNotStored(token, serial_no)
     ranking = rank_collection(token)
     rank, ranked = ranking.find_rank(serial_no), len(ranking.serials)

@@ -85,7 +85,10 @@ class Hidden(MarketplaceError):
     sentence = "{} is hidden by the operator of this marketplace{}"
     again = "once the operator shows it again"
     tell = "This is not available here"
-    calls = ("every call about an NFT or a collection, except `delist` and `comingsoon`", MEDIA)
+    calls = (
+        "every call about an NFT or a collection, except `delist`, `withdrawoffer` and reports",
+        MEDIA,
+    )
     example = ("0.0.5001 #7", "its owner reported it stolen")
 
     def __init__(self, name: str, reason: str | None = None) -> None:

@@ -177,25 +177,25 @@ class MirrorNode:
         entry. Otherwise, its replica lags, and the history is torn.
         """
         path = f"/tokens/{token}/nfts/{serial_no}/transactions"
-        read: list[HistoryEntry] = []
+        entries: list[HistoryEntry] = []
         last_event: HistoryEntry | None = None
         is_torn, has_more, begin = False, True, ""
         for _ in range(HISTORY_PAGES):
             page, has_more = self._get_history(f"{path}?limit={PAGE}&order=desc{begin}", deadline)
-            is_torn = bool(read) and page[:1] != read[-1:]
+            is_torn = bool(entries) and page[:1] != entries[-1:]
             if is_torn:
                 break
-            read += page[1:] if read else page
-            last_event = next((entry for entry in read if not entry.is_harmless), None)
-            is_enough = last_event is not None and read[-1].consensus_at <= since
-            if is_enough or not has_more or not read:
+            entries += page[1:] if entries else page
+            last_event = next((entry for entry in entries if not entry.is_harmless), None)
+            is_enough = last_event is not None and entries[-1].consensus_at <= since
+            if is_enough or not has_more or not entries:
                 break
-            begin = f"&timestamp=lte:{times.to_consensus(read[-1].consensus_at)}"
-        moments = [entry.consensus_at for entry in read]
+            begin = f"&timestamp=lte:{times.to_consensus(entries[-1].consensus_at)}"
+        moments = [entry.consensus_at for entry in entries]
         if moments != sorted(moments, reverse=True):
             raise self._invalid(path, "its history is out of order")
         is_cut = last_event is None and has_more and not is_torn
-        return History(moments[0] if moments else None, last_event, is_cut, tuple(read), is_torn)
+        return History(moments[0] if moments else None, last_event, is_cut, tuple(entries), is_torn)
 
     def _get_history(self, path: str, deadline: Deadline) -> tuple[list[HistoryEntry], bool]:
         """Return a page of a history, and whether there may be more."""

@@ -43,7 +43,7 @@ def hand_in(request: TransactionRequest, transaction: bytes, signature_map: byte
         row, is_new = purchase.hand_in(request, handed_in)
     else:
         row, is_new = _submit_unchanged(handed_in), True
-    is_unseen = is_new and not _is_shown(handed_in.transaction_id, request.caller)
+    is_unseen = is_new and not _is_on_ledger(handed_in.transaction_id, request.caller)
     if is_unseen or row["kind"] not in NAMES:
         return ReportAnswer(True, expires_at=row["expires_at"])
     id = str(handed_in.transaction_id)
@@ -71,7 +71,7 @@ def _submit_unchanged(handed_in: "SignedBody") -> PreparedTransactionRow:
     return row
 
 
-def _is_shown(transaction_id: TransactionId, caller: Caller) -> bool:
+def _is_on_ledger(transaction_id: TransactionId, caller: Caller) -> bool:
     """Look once: what was just submitted is shown some seconds later."""
     try:
         with take_turn(caller, 1) as deadline:

@@ -30,8 +30,8 @@ from marketplace.market.requests import (
     TransactionRequest,
     find_account_id,
     for_each,
-    require_all_shown,
     require_nfts,
+    require_none_hidden,
     require_not_blocked,
     require_owned,
     require_owner,
@@ -50,7 +50,7 @@ def prepare_listing(
     """
     from marketplace.hedera.transactions import build_listing
 
-    require_all_shown(request.nft_ids)
+    require_none_hidden(request.nft_ids)
     stored = require_nfts(request.nft_ids)
     with take_turn(request.caller, len(stored)) as deadline:
         request = request._replace(account_id=find_account_id(request.account_id, deadline))
@@ -124,10 +124,12 @@ def _require_all_listed(account_id: str, nfts: Mapping[NftId, NftRow], deadline:
         if {nft["owner"] for nft in nfts.values()} != {account_id}:
             raise
     else:
-        for_each(nfts, lambda nft_id: _require_listed(account_id, nfts[nft_id], reconciled[nft_id]))
+        for_each(
+            nfts, lambda nft_id: _require_for_sale(account_id, nfts[nft_id], reconciled[nft_id])
+        )
 
 
-def _require_listed(account_id: str, nft: NftRow, reconciled: Reconciliation) -> None:
+def _require_for_sale(account_id: str, nft: NftRow, reconciled: Reconciliation) -> None:
     nft, nft_id = reconciled.nft or nft, (nft["token"], nft["serial_no"])
     require_owner(nft, account_id)
     if nft["is_for_sale"]:

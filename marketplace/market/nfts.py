@@ -14,8 +14,8 @@ from marketplace.market.requests import (
     Caller,
     find_account_id,
     for_each,
-    require_all_shown,
-    require_shown,
+    require_none_hidden,
+    require_not_hidden,
     take_turn,
 )
 from marketplace.services import mirror_node, read, write
@@ -31,7 +31,7 @@ def add(account_id: str, nft_ids: Sequence[NftId], caller: Caller = OPERATOR) ->
     The watcher adds their metadata and images later.
     After an error, none of them is stored.
     """
-    require_all_shown(nft_ids)
+    require_none_hidden(nft_ids)
     stored = nfts.get_nfts(read(), nft_ids)
     new = [nft_id for nft_id in nft_ids if nft_id not in stored]
     with take_turn(caller, len(new)) as deadline:
@@ -69,7 +69,7 @@ def read_again(token: str, serial_no: int) -> int:
     Returns the seconds until the next request is accepted. Raises Hidden, NftNotStored, or NftGone.
     """
     nft = nfts.get_nft(read(), token, serial_no)
-    require_shown(token, serial_no)
+    require_not_hidden(token, serial_no)
     if nft is None:
         raise NftNotStored(token, serial_no)
     if is_gone(nft):

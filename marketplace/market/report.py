@@ -22,10 +22,10 @@ from marketplace.market.buying import fees
 from marketplace.market.report_rule import (
     LONGEST_VALIDITY,
     NAMES,
+    ReconciledNft,
     Report,
     ReportAnswer,
     ReportOutcome,
-    Shown,
     is_as_wanted,
     judge,
 )
@@ -94,19 +94,21 @@ def _judge_all(
 
     rows = dict(zip(nft_ids, for_each(nft_ids, find_row), strict=True))
     # Find this first: a transaction that expired before it is shown by the reads that follow, or never.
-    now = _find_overdue(rows.values(), deadline)
+    overdue_before = _find_overdue(rows.values(), deadline)
     reconciled = reconciler.reconcile(nft_ids, deadline)
     market = current_app.config["ACCOUNT_ID"]
 
     def judge_one(nft_id: NftId) -> Judged:
         report = Report(account_id, market, transaction_id, rows[nft_id])
-        nft = Shown(reconciled[nft_id].nft or stored[nft_id], reconciled[nft_id])
-        return _judge_one(report, nft, now, find_rows)
+        nft = ReconciledNft(reconciled[nft_id].nft or stored[nft_id], reconciled[nft_id])
+        return _judge_one(report, nft, overdue_before, find_rows)
 
     return for_each(nft_ids, judge_one)
 
 
-def _judge_one(report: Report, nft: Shown, now: int, find_rows: FindRows) -> Judged:
+def _judge_one(
+    report: Report, nft: ReconciledNft, overdue_before: int, find_rows: FindRows
+) -> Judged:
     """Find the transaction that a report means, and judge the report. Raises the outcome's error."""
     kind, row, executed = report.row["kind"] if report.row else "listing", report.row, None
     is_named = report.transaction_id is not None
@@ -127,13 +129,13 @@ def _judge_one(report: Report, nft: Shown, now: int, find_rows: FindRows) -> Jud
         if kind == "purchase":
             with suppress(Unavailable):  # then the watcher does it later
                 fees.note_charged(row["transaction_id"], found)
-    outcome = judge(kind, report, nft, executed, now)
+    outcome = judge(kind, report, nft, executed, overdue_before)
     if isinstance(outcome, MarketplaceError):
         raise outcome
     return Judged(kind, outcome, nft.row, _find_expiry(report))
 
 
-def _is_in_force(newest: PreparedNftRow | None, report: Report, nft: Shown) -> bool:
+def _is_in_force(newest: PreparedNftRow | None, report: Report, nft: ReconciledNft) -> bool:
     """Tell whether the newest of all callers' transactions is a listing in force.
 
     Only the account itself can have signed it, though it may have used another access token or address.

@@ -14,6 +14,7 @@ Pure, like the listing rule: no I/O, no clock. The first matching line decides:
 | The ledger refused it                              | Refused        | Refused          | Refused        |
 | It is another one, under our id                    | Altered        | Altered          | Altered        |
 | The NFT shows its effect                           | OK             | OK               | OK             |
+| It is over three minutes old; nothing is undecided | -              | -                | OK             |
 | The NFT shows a later change                       | ReportOutdated | ReportOutdated   | -              |
 | The NFT may show its effect later                  | PENDING        | PENDING          | PENDING        |
 | It had another effect                              | Altered        | Altered          | -              |
@@ -73,7 +74,7 @@ class Report(NamedTuple):
     newest: PreparedNftRow | None = None  # without a row: whose id a wallet may have replaced
 
 
-class Shown(NamedTuple):
+class ReconciledNft(NamedTuple):
     """The NFT, as it was reconciled for the report."""
 
     row: NftRow
@@ -91,7 +92,7 @@ class Shown(NamedTuple):
     def is_decided(self) -> bool:
         return self.reconciled.is_decided and not is_undecided(self.row)
 
-    def is_listed_by(self, account_id: str) -> bool:
+    def is_for_sale_by(self, account_id: str) -> bool:
         return bool(self.row["is_for_sale"]) and self.row["owner"] == account_id
 
     def is_as_new_as(self, executed: Transaction) -> bool:
@@ -99,17 +100,21 @@ class Shown(NamedTuple):
 
 
 def judge(
-    kind: Kind, report: Report, nft: Shown, executed: Transaction | None, now: int
+    kind: Kind,
+    report: Report,
+    nft: ReconciledNft,
+    executed: Transaction | None,
+    overdue_before: int,
 ) -> ReportOutcome | MarketplaceError:
     """Judge a report by the table above.
 
     ``executed``: the transaction that reached consensus; None if there is none, or if the NFT is as wanted.
-    ``now``: the mirror node will show no further transaction that expired before this moment.
+    ``overdue_before``: the mirror node will show no further transaction that expired before this moment.
     """
     if is_as_wanted(kind, report, nft):
         return ReportOutcome.OK
     if executed is None:
-        return _judge_unseen(kind, report, nft, now)
+        return _judge_unseen(kind, report, nft, overdue_before)
     is_ours = _is_ours(kind, report, nft.nft_id, executed)
     if report.row is None and not is_ours:
         return _not_prepared(report, nft)
@@ -117,7 +122,7 @@ def judge(
         return _refused(kind, report, nft, executed.result)
     if not is_ours or executed.name != NAMES[kind]:
         return TransactionAltered(str(executed.transaction_id), kind, executed.name)
-    is_recent = executed.consensus_at > now - LONGEST_VALIDITY
+    is_recent = executed.consensus_at > overdue_before - LONGEST_VALIDITY
     may_follow = is_recent or not nft.is_decided
     if _shows_effect(kind, report, nft, executed) or (kind == "purchase" and not may_follow):
         return ReportOutcome.OK
@@ -128,14 +133,14 @@ def judge(
     return TransactionAltered(str(executed.transaction_id), kind, executed.name)
 
 
-def is_as_wanted(kind: Kind, report: Report, nft: Shown) -> bool:
+def is_as_wanted(kind: Kind, report: Report, nft: ReconciledNft) -> bool:
     """Tell whether an NFT is as a report wants it, no matter which transaction did that.
 
     Listing without an id: the NFT is for sale. Listing with an id: it is for sale as prepared, even if the
     wallet changed the id. Withdrawal: the account owns the NFT and does not sell it. Purchase: never, since
     only the transaction can prove that the NFT was bought, and not a gift.
     """
-    row, is_listed = report.row, nft.is_listed_by(report.account_id)
+    row, is_listed = report.row, nft.is_for_sale_by(report.account_id)
     if kind == "purchase" or (report.transaction_id and row is None):
         return False
     if kind == "withdrawal":
@@ -148,27 +153,27 @@ def is_as_wanted(kind: Kind, report: Report, nft: Shown) -> bool:
 
 
 def _judge_unseen(
-    kind: Kind, report: Report, nft: Shown, now: int
+    kind: Kind, report: Report, nft: ReconciledNft, overdue_before: int
 ) -> ReportOutcome | MarketplaceError:
     row = report.row
     if row is None and report.transaction_id is None:
         # A listing that another program prepared may be on the ledger.
         return _not_prepared(report, nft) if nft.is_decided else ReportOutcome.PENDING
     if row is None:
-        may_come = report.newest is not None and _is_recent_id(report, now)
+        may_come = report.newest is not None and _is_recent_id(report, overdue_before)
         return ReportOutcome.PENDING if may_come else _not_prepared(report, nft)
     is_anothers = nft.reconciled.is_decided and nft.row["owner"] != report.account_id
     if kind != "purchase" and report.transaction_id is None and is_anothers:
         return _listing_ended(report, nft)
-    if row["expires_at"] > times.to_iso(now):
+    if row["expires_at"] > times.to_iso(overdue_before):
         return ReportOutcome.PENDING  # it may still be submitted, or be shown by the mirror node
     return TransactionExpired(row["transaction_id"], kind)
 
 
-def _is_recent_id(report: Report, now: int) -> bool:
+def _is_recent_id(report: Report, overdue_before: int) -> bool:
     """Tell whether a wallet may have just replaced a prepared transaction's id with this one."""
     transaction_id = TransactionId.require(report.transaction_id or "")
-    is_recent = abs(transaction_id.valid_start - now) < LONGEST_VALIDITY
+    is_recent = abs(transaction_id.valid_start - overdue_before) < LONGEST_VALIDITY
     return transaction_id.account_id == report.account_id and is_recent
 
 
@@ -183,10 +188,10 @@ def _is_ours(kind: Kind, report: Report, nft_id: NftId, executed: Transaction) -
     return is_about_it and executed.payer == report.account_id
 
 
-def _shows_effect(kind: Kind, report: Report, nft: Shown, executed: Transaction) -> bool:
+def _shows_effect(kind: Kind, report: Report, nft: ReconciledNft, executed: Transaction) -> bool:
     if kind == "purchase":
         return nft.is_as_new_as(executed)  # the buyer received it, and may have sold it since
-    is_listed = nft.is_listed_by(report.account_id)
+    is_listed = nft.is_for_sale_by(report.account_id)
     if kind == "withdrawal":
         return nft.reconciled.is_decided and not is_listed
     # By this transaction, or by a later one.
@@ -194,10 +199,10 @@ def _shows_effect(kind: Kind, report: Report, nft: Shown, executed: Transaction)
 
 
 def _find_end(
-    kind: Kind, report: Report, nft: Shown, executed: Transaction
+    kind: Kind, report: Report, nft: ReconciledNft, executed: Transaction
 ) -> MarketplaceError | None:
     """The error that says why the transaction's effect is over; None if it may still come."""
-    is_listed = nft.is_listed_by(report.account_id)
+    is_listed = nft.is_for_sale_by(report.account_id)
     if kind == "withdrawal" and is_listed and times.to_iso(executed.consensus_at) < nft.listed_at:
         return ReportOutdated(
             *nft.nft_id, f"was withdrawn, and then listed again at {nft.listed_at}"
@@ -208,7 +213,7 @@ def _find_end(
     return None
 
 
-def _listing_ended(report: Report, nft: Shown) -> ReportOutdated:
+def _listing_ended(report: Report, nft: ReconciledNft) -> ReportOutdated:
     if is_gone(nft.row):
         reason = listing_rule.GONE
     elif nft.row["owner"] != report.account_id:
@@ -218,7 +223,7 @@ def _listing_ended(report: Report, nft: Shown) -> ReportOutdated:
     return ReportOutdated(*nft.nft_id, f"is no longer listed: {reason}")
 
 
-def _refused(kind: Kind, report: Report, nft: Shown, result: str) -> TransactionRefused:
+def _refused(kind: Kind, report: Report, nft: ReconciledNft, result: str) -> TransactionRefused:
     row, owner = report.row, nft.row["owner"]
     transaction_id = str(row["transaction_id"] if row else report.transaction_id)
     seller = row["seller"] if row else None
@@ -227,5 +232,5 @@ def _refused(kind: Kind, report: Report, nft: Shown, result: str) -> Transaction
     return TransactionRefused(transaction_id, kind, result)
 
 
-def _not_prepared(report: Report, nft: Shown) -> NotPrepared:
+def _not_prepared(report: Report, nft: ReconciledNft) -> NotPrepared:
     return NotPrepared(report.account_id, *nft.nft_id, report.transaction_id)

@@ -88,7 +88,7 @@ def _join(refused: dict[NftId, MarketplaceError]) -> MarketplaceError:
     return first
 
 
-def require_shown(token: str, serial_no: int = 0) -> None:
+def require_not_hidden(token: str, serial_no: int = 0) -> None:
     """Raise Hidden for a hidden NFT, or collection (0)."""
     decision = decisions.get_hiding(read(), token, serial_no)
     if decision:
@@ -108,9 +108,9 @@ def require_not_blocked(account_id: str) -> None:
         raise AccountBlocked(account_id, decision["reason"] if decision["is_public"] else None)
 
 
-def require_all_shown(nft_ids: Iterable[NftId]) -> None:
+def require_none_hidden(nft_ids: Iterable[NftId]) -> None:
     """Raise Hidden, with the names of all hidden NFTs."""
-    for_each(nft_ids, lambda nft_id: require_shown(*nft_id))
+    for_each(nft_ids, lambda nft_id: require_not_hidden(*nft_id))
 
 
 def find_account_id(named: str, deadline: Deadline) -> str:

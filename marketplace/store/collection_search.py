@@ -9,7 +9,7 @@ from typing import Any, TypedDict
 from marketplace.store.connection import Connection, only
 from marketplace.store.nft_collections import LAST
 from marketplace.store.nfts import NftRow
-from marketplace.store.shown_collections import ALL, Shown, select_shown
+from marketplace.store.shown_collections import ALL, Shown, write_shown_condition
 
 
 class FoundCollectionRow(TypedDict):
@@ -154,7 +154,7 @@ def list_found_collections(
     """
     parameters = _begin(sort, after, words, only_verified) | {"since": since, "limit": limit}
     parameters["looked_through"] = LOOKED_THROUGH
-    which = select_shown(shown, "collection.token", parameters)
+    which = write_shown_condition(shown, "collection.token", parameters)
     rows = db.execute(_STATEMENTS[sort].format(shown=which), parameters).fetchall()
     if sort == BY_SALES and len(rows) < limit:
         rest = parameters | {"limit": limit - len(rows)}
@@ -173,7 +173,7 @@ def list_found_nfts(
     """List the NFTs with a serial number in the first collections of list_found_collections()."""
     parameters = _begin(BY_VOLUME, None, words, only_verified)
     parameters |= {"serial_no": serial_no, "limit": limit}
-    which = select_shown(shown, "collection.token", parameters)
+    which = write_shown_condition(shown, "collection.token", parameters)
     return db.execute(_NFT_STATEMENT.format(shown=which), parameters).fetchall()
 
 

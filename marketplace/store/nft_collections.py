@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import TypedDict
 
 from marketplace.store.connection import Connection
-from marketplace.store.shown_collections import Shown, select_shown
+from marketplace.store.shown_collections import Shown, write_shown_condition
 
 
 class CollectionFactsRow(TypedDict):
@@ -333,7 +333,7 @@ def list_last_serial_nos(db: Connection, shown: Shown, limit: int) -> list[LastS
             (SELECT MAX(serial_no) FROM nft WHERE nft.token = collection.token) AS last_serial_no
         FROM collection
         WHERE is_hidden = 0 AND EXISTS (SELECT 1 FROM nft WHERE nft.token = collection.token)
-            {select_shown(shown, "collection.token", parameters)}
+            {write_shown_condition(shown, "collection.token", parameters)}
         ORDER BY token LIMIT :limit + 0
     """
     return db.execute(sql, parameters).fetchall()

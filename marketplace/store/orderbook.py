@@ -11,7 +11,7 @@ from marketplace.hedera.ids import MAX_HBAR
 from marketplace.store.connection import Connection, merge
 from marketplace.store.nfts import NftRow
 from marketplace.store.shown_collections import ALL as ALL_COLLECTIONS
-from marketplace.store.shown_collections import Shown, select_shown
+from marketplace.store.shown_collections import Shown, write_shown_condition
 from marketplace.store.traits import Trait, is_any_with_trait, split_trait
 
 
@@ -132,7 +132,7 @@ def _list_conditions(
         yield f"AND {price} >= :min_price"
     if selection.max_price < MAX_HBAR and not (is_after and selection.sort == MOST_EXPENSIVE):
         yield f"AND {price} <= :max_price"
-    yield select_shown(selection.shown, "nft.token", parameters)
+    yield write_shown_condition(selection.shown, "nft.token", parameters)
     if selection.traits:
         yield _select_traits(db, selection, parameters)
 

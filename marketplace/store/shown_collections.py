@@ -14,7 +14,7 @@ _VERIFIED = """
 """
 
 
-def select_shown(shown: Shown, column: str, parameters: dict[str, object]) -> str:
+def write_shown_condition(shown: Shown, column: str, parameters: dict[str, object]) -> str:
     """Write the SQL condition for a column with tokens, and add its parameters. For all, it is empty."""
     if shown == ALL:
         return ""

@@ -12,7 +12,7 @@ from marketplace.market import report_rule
 from marketplace.market.listing_rule import ForSale, NotForSale, Undecided
 from marketplace.market.memos import listing_memo, withdrawal_memo
 from marketplace.market.reconciler import Reconciliation
-from marketplace.market.report_rule import NAMES, Report, ReportOutcome, Shown, judge
+from marketplace.market.report_rule import NAMES, ReconciledNft, Report, ReportOutcome, judge
 
 SECOND = times.SECOND
 NOW = 1_800_000_000 * SECOND
@@ -49,7 +49,7 @@ def nft(owner=ALICE, price=0, seen_at=BEFORE):
     row = {"token": TOKEN, "serial_no": 7, "owner": owner, "is_for_sale": bool(price)}
     row |= {"listing_price": price, "last_listed_at": price and moment}
     row |= {"ledger_at": moment, "ledger_state": "decided"}
-    return Shown(row, Reconciliation(row, row, verdict))
+    return ReconciledNft(row, Reconciliation(row, row, verdict))
 
 
 def undecided():
@@ -127,6 +127,11 @@ LINES = {
         report(kind, prepared(kind)),
         with_its_effect(kind),
         signed(kind),
+    ),
+    "It is over three minutes old; nothing is undecided": lambda kind: (
+        report(kind, prepared(kind)),
+        nft(price=250, seen_at=LONG_AGO - SECOND),
+        signed(kind, at=LONG_AGO),
     ),
     "The NFT shows a later change": lambda kind: (
         report(kind, prepared(kind)),

@@ -540,9 +540,10 @@ export interface paths {
         put?: never;
         /**
          * Hand in or report a signed transaction
-         * @description With signedTransaction: hand in a purchase that the buyer has signed. The marketplace compares it with
-         *     the listing, verifies the signature, signs and submits it. If an answer is lost, send the same again:
-         *     the network takes a transaction once. Without it: report a listing, a withdrawal, a purchase or an
+         * @description With signedTransaction: hand in what the wallet signed. The marketplace compares a purchase with the
+         *     listing, verifies the signature, signs and submits it. Anything else is submitted if it is, byte for
+         *     byte, what was prepared here. If an answer is lost, send the same again: the network takes a transaction
+         *     once. Without it: report a listing, a withdrawal, a purchase or an
          *     offer. The ledger decides, not the report: once it shows the approval, the NFT is listed at the price
          *     that its owner signed, whatever ID the wallet gave the transaction. You can repeat a report. If the
          *     ledger refused the transaction, the error has its result code. Without transactionId, the report is

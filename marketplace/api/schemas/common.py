@@ -1,7 +1,7 @@
 """What several resources' schemas share: fields of requests and responses, and the bodies that name NFTs.
 
-Inside names are those of the database's columns, in the contract's order. The names on the wire are their
-camelCase, or data_key. No other package than this one knows names on the wire.
+Inside names are those of the database's columns, in the order of the response. The names on the wire are
+their camelCase, or data_key. No other package than this one knows names on the wire.
 """
 
 from collections.abc import Mapping, Sequence
@@ -244,6 +244,6 @@ def account_or_null(description: str, key: str | None = None) -> fields.Nested:
 
 
 class ResultSchema(CamelCaseSchema):
-    """The result of adding an NFT. Contract, section 2.3."""
+    """The result of adding an NFT."""
 
     result = word("OK on success", "OK", ["OK"])

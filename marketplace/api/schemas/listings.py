@@ -150,7 +150,7 @@ class ReportResultSchema(CamelCaseSchema):
 
 
 class SigningMetadataSchema(CamelCaseSchema):
-    """Instructions for the wallet. Contract, section 2.4."""
+    """Instructions for the wallet."""
 
     account_id = text("The account that must sign the transaction", "0.0.1001", key="accountToSign")
     return_transaction = show(
@@ -164,7 +164,7 @@ class SigningMetadataSchema(CamelCaseSchema):
 
 
 class PreparedTransactionSchema(CamelCaseSchema):
-    """A transaction to be signed. Contract, section 2.4."""
+    """A transaction to be signed."""
 
     transaction = show(
         Base64,

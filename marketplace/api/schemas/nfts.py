@@ -190,7 +190,7 @@ class OwnerSchema(CamelCaseSchema):
 
 
 class NftSchema(CamelCaseSchema):
-    """An NFT record. Contract, section 2.1."""
+    """An NFT record."""
 
     token = token_id()
     serial_no = serial_number()

@@ -29,6 +29,7 @@ from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import LedgerAccount, Transaction
+from marketplace.market.prepared import MOST_APART
 from marketplace.market.requests import TransactionRequest
 from marketplace.market.sale_checks import find_balance
 from marketplace.market.throttled_log import warn_once_a_minute
@@ -41,13 +42,13 @@ from marketplace.store.prepared_transactions import UNSETTLED
 from marketplace.text import shown
 
 ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
-# The largest difference between the clocks of two machines: LedgerBehind refuses purchases beyond it.
-CLOCKS = 15 * times.SECOND
+CLOCKS = (
+    2 * MOST_APART
+)  # between the clocks of two machines: each is that near to the mirror node's
 HOUR = times.HOUR + CLOCKS
 MOST_FAILED = 3
-# By then, every submitted purchase's fee is known, unless the network is idle.
 PROGRESS_SECONDS = 5  # until a purchase in progress may have ended
-AGAIN_SECONDS = 90
+AGAIN_SECONDS = 90  # until every submitted purchase's fee is known, unless the network is idle
 
 
 def find_max_cost(nfts: int, tokens: int, deadline: Deadline) -> int:
@@ -161,11 +162,13 @@ class Purchase(NamedTuple):
     nfts: Sequence[NftRow]
     fee: int  # tinybars, at most
     payer: Payer
-    associated: Sequence[str]  # the tokens with which the purchase associates the buyer
+    to_associate: Sequence[str]  # the tokens with which the purchase associates the buyer
     present: int  # of the mirror node, before it was asked for prices
 
 
-def require(db: Connection, purchase: Purchase, transaction_id: str | None = None) -> None:
+def require_within_limits(
+    db: Connection, purchase: Purchase, transaction_id: str | None = None
+) -> None:
     """Raise PurchaseInProgress, TooManyFailed, BudgetTooSmall, FeesSpent or BuyerNotAssociated.
 
     ``transaction_id``: of this purchase, which does not hinder itself.
@@ -191,8 +194,8 @@ def require(db: Connection, purchase: Purchase, transaction_id: str | None = Non
     free = min(budget - held["total"], purchase.payer.balance - held["reserved"])
     if purchase.fee > free:
         raise FeesSpent(AGAIN_SECONDS)
-    if purchase.associated and 2 * held["total"] >= budget:
-        tokens = ", ".join(purchase.associated)
+    if purchase.to_associate and 2 * held["total"] >= budget:
+        tokens = ", ".join(purchase.to_associate)
         reason = (
             f"{buyer_id} is not associated with {tokens}, and the marketplace has paid for enough"
             " associations within the hour: associate it first"

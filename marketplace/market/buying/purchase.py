@@ -54,8 +54,8 @@ from marketplace.market.requests import (
     TransactionRequest,
     find_account_id,
     for_each,
-    require_all_shown,
     require_nfts,
+    require_none_hidden,
     require_not_blocked,
     take_turn,
 )
@@ -104,7 +104,7 @@ def prepare(
         with take_turn(request.caller, len(request.nft_ids)) as deadline:
             request = request._replace(account_id=find_account_id(request.account_id, deadline))
             purchase = _reconcile_and_check(request, deadline, expected_prices)
-        fees.require(read(), purchase)
+        fees.require_within_limits(read(), purchase)
     buyer_id, transaction_id = purchase.buyer_id, _make_id(purchase.present)
     transaction = write_unsigned(
         _build_body(purchase.nfts, buyer_id, transaction_id, nodes.next_node())
@@ -130,7 +130,7 @@ def _reconcile_and_check(
     ``buyer``: the buyer's account, if the ledger has just shown it.
     """
     buyer_id = request.account_id
-    require_all_shown(request.nft_ids)
+    require_none_hidden(request.nft_ids)
     require_not_blocked(buyer_id)
     # Read this before the prices, so that they were in force after the purchase became valid.
     present = find_present(deadline)
@@ -276,7 +276,7 @@ def _sign_and_store(
         of_buyer = _find_buyers_signatures(handed_in, buyer)
         purchase = _reconcile_and_check(request, deadline, buyer=buyer)
     _require_same(handed_in, request.account_id, purchase.nfts)
-    fees.require(read(), purchase, str(handed_in.transaction_id))
+    fees.require_within_limits(read(), purchase, str(handed_in.transaction_id))
     transaction = _add_signature(signer, handed_in.body, of_buyer, purchase.payer.account)
     with write() as db:
         prepared_transactions.lock_purchases(db)
@@ -285,8 +285,8 @@ def _sign_and_store(
             return known, False
         for nft in purchase.nfts:
             _require_newest(db, nft, purchase.present)
-        fees.require(db, purchase)
-        row = _insert(db, request, purchase, handed_in.transaction_id, transaction)
+        fees.require_within_limits(db, purchase)
+        row = _log_and_insert(db, request, purchase, handed_in.transaction_id, transaction)
     count("purchases", outcome="signed")
     return row, True
 
@@ -341,16 +341,17 @@ def _add_signature(
     signer: Signer, body: bytes, of_buyer: "Sequence[KeySignature]", payer: LedgerAccount
 ) -> bytes:
     """The transaction with the buyer's signatures and ours: the bytes of a TransactionList."""
-    from marketplace.hedera.signatures import ECDSA_BYTES, KeySignature, write
+    from marketplace.hedera.signatures import ECDSA_BYTES, KeySignature
+    from marketplace.hedera.signatures import write as write_signed
 
     public_key, signature = signer.sign(body)
     account_key.compare(public_key, payer)
     ours = KeySignature(public_key, signature, len(public_key) == ECDSA_BYTES)
     # The buyer may have the same key.
-    return write(body, [ours, *(pair for pair in of_buyer if pair.prefix != public_key)])
+    return write_signed(body, [ours, *(pair for pair in of_buyer if pair.prefix != public_key)])
 
 
-def _insert(
+def _log_and_insert(
     db: Connection,
     request: TransactionRequest,
     purchase: Purchase,

@@ -38,10 +38,10 @@ from marketplace.market.requests import (
     Caller,
     TransactionRequest,
     find_account_id,
-    require_all_shown,
     require_nfts,
+    require_none_hidden,
     require_not_blocked,
-    require_shown,
+    require_not_hidden,
     take_turn,
 )
 from marketplace.services import mirror_node
@@ -73,7 +73,7 @@ def make(request: TransactionRequest, terms: OfferTerms) -> PreparedTransaction:
     """Prepare the bidder's schedule of the sale of one NFT."""
     from marketplace.hedera.transactions import build_offer
 
-    require_all_shown(request.nft_ids)
+    require_none_hidden(request.nft_ids)
     require_nfts(request.nft_ids)
     [nft_id], price = request.nft_ids, terms.price
     with take_turn(request.caller) as deadline:
@@ -123,7 +123,7 @@ def accept(
         account_id = find_account_id(account_id, deadline)
         offer, undecided = find_offer(offer_id, deadline)
         nft_id = NftId(offer["token"], offer["serial_no"])
-        require_shown(*nft_id)
+        require_not_hidden(*nft_id)
         for side in (account_id, offer["bidder"]):
             require_not_blocked(side)
         require_unended(offer)
