@@ -152,7 +152,8 @@ def give_addresses() -> dict[str, Any]:
 
 def complete(response: Response) -> Response:
     """The headers of a page; and a page for browsers while the database does not answer."""
-    if response.status_code == HTTPStatus.SERVICE_UNAVAILABLE and is_for_browser():
+    is_away = response.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+    if is_away and response.is_json and is_for_browser():
         response.set_data(render_template("storefront/503.html"))
         response.mimetype = "text/html"
     return compress(set_policy(response))

@@ -135,10 +135,18 @@ def test_only_its_own_forms_and_only_who_signed_in_decide(app, operator):
     assert list_decided(app) == []
 
 
-def test_a_refusal_of_the_market_is_said(app, operator, mirror):
-    mirror.answer(f"/tokens/{TOKEN}", MISSING)
-    page = decide(operator, COLLECTION, "verify")
-    assert (page.status_code, 'role="alert"' in page.text) == (502, True)
+@pytest.mark.parametrize(("fault", "status"), [(MISSING, 502), (None, 503)])
+def test_a_refusal_of_the_market_is_said(app, operator, mirror, fault, status):
+    if fault:
+        mirror.answer(f"/tokens/{TOKEN}", fault)
+    else:
+        mirror.fail(f"/tokens/{TOKEN}")
+    page = operator.post(
+        f"/console{COLLECTION}",
+        data={"act": "verify", "reason": "x"},
+        headers=ORIGIN | {"Accept": "text/html"},
+    )
+    assert (page.status_code, 'role="alert"' in page.text) == (status, True)
     assert list_decided(app) == []
 
 
