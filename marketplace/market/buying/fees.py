@@ -42,9 +42,8 @@ from marketplace.store.prepared_transactions import UNSETTLED
 from marketplace.text import shown
 
 ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
-CLOCKS = (
-    2 * MOST_APART
-)  # between the clocks of two machines: each is that near to the mirror node's
+# Between the clocks of two machines, of which each is near enough to the mirror node's.
+CLOCKS = 2 * MOST_APART
 HOUR = times.HOUR + CLOCKS
 MOST_FAILED = 3
 PROGRESS_SECONDS = 5  # until a purchase in progress may have ended
