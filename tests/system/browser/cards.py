@@ -10,4 +10,5 @@ def hbar(words):
 
 
 def prices(page):
-    return [int(hbar(words)) for words in cards(page).locator(".price").all_inner_texts()]
+    # Firefox has no inner text of cards that it has not laid out yet.
+    return [int(hbar(words)) for words in cards(page).locator(".price").all_text_contents()]
