@@ -60,8 +60,7 @@ def read(transaction: bytes, signature_map: bytes = b"") -> SignedBody:
         raise Unreadable("it is not a transaction of HAPI") from None
     if not envelope.bodyBytes:
         raise Unreadable("it has no bodyBytes")
-    if len(pairs) > MOST_PAIRS:
-        raise Unreadable(f"it has more than {MOST_PAIRS} signatures")
+    pairs_once = _read_pairs(pairs)
     payer, start = (
         _read_account(body.transactionID.accountID),
         body.transactionID.transactionValidStart,
@@ -69,7 +68,6 @@ def read(transaction: bytes, signature_map: bytes = b"") -> SignedBody:
     transaction_id = TransactionId.parse(f"{payer}@{start.seconds}.{start.nanos}")
     if transaction_id is None or not transaction_id.is_possible:
         raise Unreadable("its transaction ID is impossible")
-    pairs_once = tuple(dict.fromkeys(_read_pair(pair) for pair in pairs))
     node = _read_account(body.nodeAccountID)
     return SignedBody(envelope.bodyBytes, pairs_once, transaction_id, node)
 
@@ -80,6 +78,11 @@ def read_signatures(signature_map: bytes) -> tuple[KeySignature, ...]:
         pairs = SignatureMap.FromString(signature_map).sigPair
     except DecodeError:
         raise Unreadable("it is not a signature map of HAPI") from None
+    return _read_pairs(pairs)
+
+
+def _read_pairs(pairs: Collection[SignaturePair]) -> tuple[KeySignature, ...]:
+    """Each signature once. Raises Unreadable if they are too many."""
     if len(pairs) > MOST_PAIRS:
         raise Unreadable(f"it has more than {MOST_PAIRS} signatures")
     return tuple(dict.fromkeys(_read_pair(pair) for pair in pairs))
