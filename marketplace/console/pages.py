@@ -4,6 +4,7 @@ The shop's own pages are the same for everybody: they know nothing of a session.
 """
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from flask import (
@@ -29,6 +30,7 @@ from marketplace.market import moderation
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.services import read
 from marketplace.store import decisions
+from marketplace.store.decisions import DecisionRow
 from marketplace.storefront import calls
 
 COOKIE = "console"
@@ -163,7 +165,7 @@ def show_subject(kind: str, id: str, serial_no: str = "") -> str:
         record=calls.get(path) if kind != "account" else None,
         own=own,
         of_collection=next((row for row in hidden if row["serial_no"] != subject.serial_no), None),
-        stands=_find_standing(subject),
+        stands=_find_standing(subject, rows),
         acts=ACTS[kind],
     )
 
@@ -180,7 +182,8 @@ def decide(kind: str, id: str, serial_no: str = "") -> ResponseReturnValue:
     if not moderation.is_reason(reason):
         raise BadRequest(f"Say why, in 1 to {moderation.MAX_REASON} printable characters")
     undoes = act == ACTS[kind][decision][1]
-    if undoes != (decision in _find_standing(subject)):
+    rows = decisions.list_decisions_about(read(), *subject)
+    if undoes != (decision in _find_standing(subject, rows)):
         raise BadRequest("This was decided meanwhile, by somebody else: look at it again")
     ruling = Ruling(reason.strip(), "public" in given, decided_by=g.operator)
     # Before it is done, because the log alone says who undid a decision.
@@ -192,9 +195,8 @@ def decide(kind: str, id: str, serial_no: str = "") -> ResponseReturnValue:
     return redirect(request.script_root + request.path, 303)
 
 
-def _find_standing(subject: Subject) -> set[str]:
+def _find_standing(subject: Subject, rows: Sequence[DecisionRow]) -> set[str]:
     """The kinds of decisions that stand about exactly this. A suspended verification can be decided again."""
-    rows = decisions.list_decisions_about(read(), *subject)
     standing: set[str] = {row["kind"] for row in rows if row["serial_no"] == subject.serial_no}
     if subject.id in {row["token"] for row in decisions.list_suspended(read())}:
         standing.discard("verified")
