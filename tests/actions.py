@@ -111,7 +111,7 @@ def prepare_long_ago(app):
     Ledger(app).mint((TOKEN, 7), ALICE, then - times.SECOND)
     with app.app_context():
         nfts.add(ALICE, [NftId(TOKEN, 7)])
-        ask = TransactionRequest(ALICE, [NftId(TOKEN, 7)], "extwallet")
+        ask = TransactionRequest(ALICE, [NftId(TOKEN, 7)])
         return listing.prepare_listing(ask, 250, then).transaction, then
 
 

@@ -72,7 +72,7 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
     errors.NothingLeftForSeller,
 )
 def prepare_listing(
-    account_id: str, wallet: str, nft_ids: list[NftId], listing_price: int
+    account_id: str, nft_ids: list[NftId], listing_price: int
 ) -> PreparedTransaction:
     """Prepare a listing
 
@@ -83,7 +83,7 @@ def prepare_listing(
     serialNo to list up to 20 NFTs, each at this price. This costs the owner no more than one listing.
     """
     count_each(nft_ids)
-    request = TransactionRequest(account_id, nft_ids, wallet, caller())
+    request = TransactionRequest(account_id, nft_ids, caller())
     return listing.prepare_listing(request, listing_price)
 
 
@@ -93,7 +93,7 @@ def prepare_listing(
 @blp.arguments(PrepareWithdrawalSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(*OF_THE_OWNER, errors.NotListed, errors.LedgerUndecided)
-def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> PreparedTransaction:
+def prepare_withdrawal(account_id: str, nft_ids: list[NftId]) -> PreparedTransaction:
     """Prepare a withdrawal
 
     The transaction deletes the allowance of exactly this serial number, or of each of serialNos. It is
@@ -103,7 +103,7 @@ def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> Pr
     still gets the transaction.
     """
     count_each(nft_ids)
-    request = TransactionRequest(account_id, nft_ids, wallet, caller())
+    request = TransactionRequest(account_id, nft_ids, caller())
     return listing.prepare_withdrawal(request)
 
 
@@ -118,7 +118,7 @@ def prepare_withdrawal(account_id: str, wallet: str, nft_ids: list[NftId]) -> Pr
     *OF_A_PURCHASE,
 )
 def prepare_purchase(
-    account_id: str, wallet: str, nft_ids: list[NftId], expected_prices: dict[NftId, int]
+    account_id: str, nft_ids: list[NftId], expected_prices: dict[NftId, int]
 ) -> PreparedTransaction:
     """Prepare a purchase
 
@@ -131,7 +131,7 @@ def prepare_purchase(
     seller, only NFTs of one collection.
     """
     count_each(nft_ids)
-    request = TransactionRequest(account_id, nft_ids, wallet, caller())
+    request = TransactionRequest(account_id, nft_ids, caller())
     return purchase.prepare(request, expected_prices)
 
 
@@ -190,7 +190,7 @@ def report_transaction(
     """
     count_each(nft_ids)
     if signed_transaction:
-        request = TransactionRequest(account_id, nft_ids, "", caller())
+        request = TransactionRequest(account_id, nft_ids, caller())
         answer = hand_in(request, signed_transaction, signature_map)
     else:
         of_offer = _report_offer(account_id, nft_ids, transaction_id, offer_id)

@@ -69,7 +69,7 @@ blp = Blueprint("Offers", __name__, description="Offers for NFTs, listed or not"
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(errors.NftNotStored, errors.Hidden, *OF_A_SALE)
 def make_offer_for_nft(
-    account_id: str, wallet: str, token: str, serial_no: int, offer_price: int, expires_in: int
+    account_id: str, token: str, serial_no: int, offer_price: int, expires_in: int
 ) -> PreparedTransaction:
     """Make an offer for an NFT
 
@@ -80,7 +80,7 @@ def make_offer_for_nft(
     can no longer pay is not covered. The service refuses an offer whose sale would fail. Report it with
     transactionId: the answer has its offerId.
     """
-    request = TransactionRequest(account_id, [NftId(token, serial_no)], wallet, caller())
+    request = TransactionRequest(account_id, [NftId(token, serial_no)], caller())
     return prepare.make(request, prepare.OfferTerms(offer_price, expires_in))
 
 
@@ -97,9 +97,7 @@ def make_offer_for_nft(
     errors.PriceChanged,
     *OF_A_SALE,
 )
-def accept_offer(
-    account_id: str, wallet: str, offer_id: str, expected_price: int | None
-) -> PreparedTransaction:
+def accept_offer(account_id: str, offer_id: str, expected_price: int | None) -> PreparedTransaction:
     """Accept an offer
 
     byteArray is the owner's unsigned ScheduleSign. The network executes the sale as soon as it has this
@@ -107,7 +105,7 @@ def accept_offer(
     saw; metadata.sellerReceives is what is left of it after the marketplace's fee and royalties. If the
     bidder's key has changed within the last 90 seconds, the answer is a 503: try again.
     """
-    return prepare.accept(account_id, wallet, offer_id, expected_price, caller())
+    return prepare.accept(account_id, offer_id, expected_price, caller())
 
 
 @blp.post("/withdrawoffer/<wallet>")
@@ -122,13 +120,13 @@ def accept_offer(
     errors.OfferEnded,
     errors.OfferNotDeletable,
 )
-def withdraw_offer(account_id: str, wallet: str, offer_id: str) -> PreparedTransaction:
+def withdraw_offer(account_id: str, offer_id: str) -> PreparedTransaction:
     """Withdraw or decline an offer
 
     byteArray is the unsigned ScheduleDelete of the bidder, or of the owner to whom the offer was made. Nobody
     else needs to sign. It also takes back an acceptance that has not executed the sale.
     """
-    return prepare.withdraw(account_id, wallet, offer_id, caller())
+    return prepare.withdraw(account_id, offer_id, caller())
 
 
 @blp.get("/offers/<offerId>")

@@ -95,7 +95,6 @@ def insert(
         "kind": kind,
         "account_id": request.account_id,
         "memo": memo,
-        "wallet": request.wallet,
         "prepared_at": times.to_iso(prepared_at),
         "expires_at": find_expiry(transaction_id.valid_start),
         "caller": request.caller.token,

@@ -41,7 +41,6 @@ class TransactionRequest(NamedTuple):
 
     account_id: str  # must sign the transaction
     nft_ids: Sequence[NftId]  # each once
-    wallet: str
     caller: Caller = OPERATOR
 
 

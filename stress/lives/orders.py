@@ -122,7 +122,7 @@ class Orders(Acts):
         with self.world.app.app_context():
             if nfts.get_nft(read(), *nft):
                 with suppress(MarketplaceError):
-                    ask = TransactionRequest(self.lives[nft].owner, [NftId(*nft)], "extwallet")
+                    ask = TransactionRequest(self.lives[nft].owner, [NftId(*nft)])
                     listing.prepare_listing(ask, step.price, then)
 
     def prepare_withdrawal(self, step: Step) -> None:

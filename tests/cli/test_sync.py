@@ -83,7 +83,7 @@ def test_a_prepared_transaction_that_was_never_signed_is_deleted_after_hours(
     with app.app_context():
         for hours, price in ((1, 10), (4, 40)):
             then = times.now() - hours * 3600 * times.SECOND
-            prepare_listing(TransactionRequest(ALICE, [NftId(*nft)], "extwallet"), price, then)
+            prepare_listing(TransactionRequest(ALICE, [NftId(*nft)]), price, then)
     sync()
     assert prepared(app) == [10]
 

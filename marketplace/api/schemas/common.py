@@ -67,7 +67,13 @@ class AccountPathSchema(RequestSchema):
 
 
 class WalletPathSchema(RequestSchema):
+    """It is only checked: every wallet gets the same transaction."""
+
     wallet = WalletName(required=True, metadata={"description": "The wallet's name"})
+
+    @post_load
+    def leave_out(self, loaded: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        return {}
 
 
 def offset_field() -> Digits:

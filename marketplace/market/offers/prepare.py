@@ -114,7 +114,7 @@ def _list_admin_keys(sides: Sides) -> "list[Key]":
 
 
 def accept(
-    account_id: str, wallet: str, offer_id: str, expected_price: int | None, caller: Caller
+    account_id: str, offer_id: str, expected_price: int | None, caller: Caller
 ) -> PreparedTransaction:
     """Prepare the signature by which an NFT's owner accepts an offer."""
     from marketplace.hedera.transactions import build_offer_signature
@@ -138,7 +138,7 @@ def accept(
         checks.look_at_cover(offer, deadline)
         part = read_part(bytes(offer["body"]), current_app.config["ACCOUNT_ID"])
         sides = checks.require_possible(nft, offer["bidder"], offer["price"], part, deadline)
-    request = TransactionRequest(account_id, [nft_id], wallet, caller)
+    request = TransactionRequest(account_id, [nft_id], caller)
     memo = acceptance_memo(*nft_id, offer["price"], current_app.config["NAME"])
     prepared = prepare_for_offer("acceptance", request, offer, memo, build_offer_signature)
     return replace(prepared, seller_receives=sides.received)
@@ -157,7 +157,7 @@ def _require_open(offer: OfferRow, undecided: str) -> None:
         raise LedgerUndecided(offer["token"], offer["serial_no"], undecided)
 
 
-def withdraw(account_id: str, wallet: str, offer_id: str, caller: Caller) -> PreparedTransaction:
+def withdraw(account_id: str, offer_id: str, caller: Caller) -> PreparedTransaction:
     """Prepare the transaction by which a bidder or an owner deletes an offer's schedule.
 
     Works for hidden NFTs and blocked accounts, too.
@@ -169,17 +169,15 @@ def withdraw(account_id: str, wallet: str, offer_id: str, caller: Caller) -> Pre
             raise NeitherBidderNorOwner(account_id, offer_id, offer["bidder"], offer["seller"])
         require_unended(offer)
         _require_key(account_id, offer, deadline)
-    return prepare_withdrawal(account_id, wallet, offer, caller)
+    return prepare_withdrawal(account_id, offer, caller)
 
 
-def prepare_withdrawal(
-    account_id: str, wallet: str, offer: OfferRow, caller: Caller
-) -> PreparedTransaction:
+def prepare_withdrawal(account_id: str, offer: OfferRow, caller: Caller) -> PreparedTransaction:
     """The same for an offer that was looked at."""
     from marketplace.hedera.transactions import build_offer_withdrawal
 
     nft_id = NftId(offer["token"], offer["serial_no"])
-    request = TransactionRequest(account_id, [nft_id], wallet, caller)
+    request = TransactionRequest(account_id, [nft_id], caller)
     doing = "Withdrawing" if account_id == offer["bidder"] else "Declining"
     memo = offer_withdrawal_memo(doing, *nft_id, offer["price"], current_app.config["NAME"])
     return prepare_for_offer("offer_withdrawal", request, offer, memo, build_offer_withdrawal)

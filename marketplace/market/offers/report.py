@@ -120,9 +120,7 @@ def report(
     if kind == "acceptance" and offer["accepted_at"]:
         accepted_at = times.to_nanoseconds(offer["accepted_at"])
         if times.now() - accepted_at > EXECUTION:
-            wallet = row["wallet"] if row else ""
-            withdrawal = prepare_withdrawal(account_id, wallet, offer, caller)
-            return NotExecuted(offer, withdrawal)
+            return NotExecuted(offer, prepare_withdrawal(account_id, offer, caller))
     return answer
 
 
