@@ -126,8 +126,8 @@ def _parse(rate: str) -> Limit | None:
 
 def count_each(nft_ids: Sequence[NftId]) -> None:
     """Count all NFTs of a request but one, which was counted with the request. Raises LimitExceeded."""
-    if more := len(nft_ids) - 1:
-        rate_limits().count_write(more)
+    if len(nft_ids) > 1:
+        rate_limits().count_write(len(nft_ids) - 1)
 
 
 def find_address() -> str:

@@ -275,3 +275,10 @@ def test_each_nft_counts_as_a_write(tmp_path):
     r = client.post("/v1/list/extwallet", json=body)
     assert_error(r, 404, "NFT_NOT_STORED")
     assert_error(client.post("/v1/list/extwallet", json=body), 429, "may write 5 times an hour")
+
+
+def test_a_report_of_an_offer_counts_as_a_write(tmp_path):
+    client = authorized_client(create_app(**settings(tmp_path), WRITE_LIMIT="1/h"), "write")
+    body = {"accountId": ALICE, "offerId": "0.0.8001"}
+    assert_error(client.post("/v1/comingsoon", json=body), 404, "OFFER_UNKNOWN")
+    assert_error(client.post("/v1/comingsoon", json=body), 429, "may write once an hour")
