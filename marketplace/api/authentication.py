@@ -1,7 +1,7 @@
 """Authentication: access tokens as bearer tokens (RFC 6750), or a host's own authenticate()."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial, wraps
 from typing import Any
@@ -12,7 +12,7 @@ from werkzeug.exceptions import HTTPException, Unauthorized
 from marketplace.api import visitors
 from marketplace.api.cache import REQUEST_CACHE, CachedQuery, RequestCache
 from marketplace.api.http import Blueprint, Decorator, View
-from marketplace.api.limits import RATE, WRITES, find_address, hold, rate_limits
+from marketplace.api.limits import RATE, WRITES, count_each, find_address, hold, rate_limits
 from marketplace.errors import (
     POSTS,
     SCOPED,
@@ -22,7 +22,8 @@ from marketplace.errors import (
     answered_by,
 )
 from marketplace.hedera import times
-from marketplace.market.requests import Caller
+from marketplace.hedera.ids import NftId
+from marketplace.market.requests import Caller, TransactionRequest
 from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import AccessTokenRow, hash_token
@@ -110,6 +111,12 @@ def caller() -> Caller:
     """The caller: access token and end user. Without a name, the end user is the client's address."""
     end_user = request.environ.get(END_USER) or find_address()
     return Caller(request.environ.get(TOKEN_NAME, ""), end_user)
+
+
+def make_request(account_id: str, nft_ids: Sequence[NftId] = ()) -> TransactionRequest:
+    """The caller's request about a transaction. Counts each NFT as a write, and raises LimitExceeded."""
+    count_each(nft_ids)
+    return TransactionRequest(account_id, nft_ids, caller())
 
 
 def _fit(end_user: str) -> str:

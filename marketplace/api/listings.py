@@ -3,9 +3,8 @@
 from typing import Any
 
 from marketplace import errors
-from marketplace.api.authentication import caller, require_scope
+from marketplace.api.authentication import make_request, require_scope
 from marketplace.api.http import Blueprint
-from marketplace.api.limits import count_each
 from marketplace.api.paging import documented
 from marketplace.api.schemas.common import WalletPathSchema
 from marketplace.api.schemas.listings import (
@@ -82,9 +81,7 @@ def prepare_listing(
     decoding. You can prepare another listing at any time, also at another price. Send serialNos instead of
     serialNo to list up to 20 NFTs, each at this price. This costs the owner no more than one listing.
     """
-    count_each(nft_ids)
-    request = TransactionRequest(account_id, nft_ids, caller())
-    return listing.prepare_listing(request, listing_price)
+    return listing.prepare_listing(make_request(account_id, nft_ids), listing_price)
 
 
 @blp.post("/delist/<wallet>")
@@ -102,9 +99,7 @@ def prepare_withdrawal(account_id: str, nft_ids: list[NftId]) -> PreparedTransac
     purchase signed within the last minute may still succeed. If the ledger does not answer, the stored owner
     still gets the transaction.
     """
-    count_each(nft_ids)
-    request = TransactionRequest(account_id, nft_ids, caller())
-    return listing.prepare_withdrawal(request)
+    return listing.prepare_withdrawal(make_request(account_id, nft_ids))
 
 
 @blp.post("/buy/<wallet>")
@@ -130,9 +125,7 @@ def prepare_purchase(
     reserves nothing. Send nfts instead of tokenId and serialNo to buy up to 10 NFTs, all or none; from one
     seller, only NFTs of one collection.
     """
-    count_each(nft_ids)
-    request = TransactionRequest(account_id, nft_ids, caller())
-    return purchase.prepare(request, expected_prices)
+    return purchase.prepare(make_request(account_id, nft_ids), expected_prices)
 
 
 @blp.post("/comingsoon")
@@ -188,13 +181,12 @@ def report_transaction(
     prepared. A listing's OK has the listingPrice in force. PENDING has expiresAt: a transaction that was not
     submitted by then never will be. If the wallet refused to sign, stop reporting.
     """
-    count_each(nft_ids)
+    request = make_request(account_id, nft_ids)
     if signed_transaction:
-        request = TransactionRequest(account_id, nft_ids, caller())
         answer = hand_in(request, signed_transaction, signature_map)
     else:
-        of_offer = _report_offer(account_id, nft_ids, transaction_id, offer_id)
-        answer = of_offer or report.answer(account_id, nft_ids, transaction_id, caller())
+        of_offer = _report_offer(request, transaction_id, offer_id)
+        answer = of_offer or report.answer(request, transaction_id)
     if answer.is_pending:
         body = {"result": "PENDING", "expires_at": answer.expires_at}
         return body, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}
@@ -203,17 +195,19 @@ def report_transaction(
 
 
 def _report_offer(
-    account_id: str, nft_ids: list[NftId], transaction_id: str | None, offer_id: str | None
+    request: TransactionRequest, transaction_id: str | None, offer_id: str | None
 ) -> ReportAnswer | None:
     """Answer a report about an offer. None: it is about something else."""
-    if offer_id is None and len(nft_ids) == 1:
-        return offers.report_made(account_id, nft_ids[0], transaction_id, caller())
+    if offer_id is None and len(request.nft_ids) == 1:
+        return offers.report_made(request, transaction_id)
     if offer_id is None:
         return None
-    answer = offers.report(account_id, offer_id, transaction_id, caller())
+    answer = offers.report(request, offer_id, transaction_id)
     if isinstance(answer, ReportAnswer):
         return answer
     offer, withdrawal = answer
     expires_at = times.to_second(offer["expires_at"])
     prepared = PreparedOfferSchema().dump(withdrawal)
-    raise errors.OfferNotExecuted(account_id, offer_id, expires_at, offer["price"], prepared)
+    raise errors.OfferNotExecuted(
+        request.account_id, offer_id, expires_at, offer["price"], prepared
+    )

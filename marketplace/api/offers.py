@@ -4,7 +4,7 @@ from typing import Any
 
 from marketplace import errors
 from marketplace.api import paging
-from marketplace.api.authentication import caller, require_scope
+from marketplace.api.authentication import make_request, require_scope
 from marketplace.api.cache import request_cache
 from marketplace.api.http import Blueprint
 from marketplace.api.paging import BY_OFFER, Page, Position
@@ -32,7 +32,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_HBAR, NftId
 from marketplace.market.offers import prepare
 from marketplace.market.prepared import PreparedTransaction
-from marketplace.market.requests import TransactionRequest, require_collection, require_not_hidden
+from marketplace.market.requests import require_collection, require_not_hidden
 from marketplace.services import read
 from marketplace.store import nfts, offers
 from marketplace.store.offers import MadeOfferRow, OfferFilter
@@ -80,7 +80,7 @@ def make_offer_for_nft(
     can no longer pay is not covered. The service refuses an offer whose sale would fail. Report it with
     transactionId: the answer has its offerId.
     """
-    request = TransactionRequest(account_id, [NftId(token, serial_no)], caller())
+    request = make_request(account_id, [NftId(token, serial_no)])
     return prepare.make(request, prepare.OfferTerms(offer_price, expires_in))
 
 
@@ -105,7 +105,7 @@ def accept_offer(account_id: str, offer_id: str, expected_price: int | None) -> 
     saw; metadata.sellerReceives is what is left of it after the marketplace's fee and royalties. If the
     bidder's key has changed within the last 90 seconds, the answer is a 503: try again.
     """
-    return prepare.accept(account_id, offer_id, expected_price, caller())
+    return prepare.accept(make_request(account_id), offer_id, expected_price)
 
 
 @blp.post("/withdrawoffer/<wallet>")
@@ -126,7 +126,7 @@ def withdraw_offer(account_id: str, offer_id: str) -> PreparedTransaction:
     byteArray is the unsigned ScheduleDelete of the bidder, or of the owner to whom the offer was made. Nobody
     else needs to sign. It also takes back an acceptance that has not executed the sale.
     """
-    return prepare.withdraw(account_id, offer_id, caller())
+    return prepare.withdraw(make_request(account_id), offer_id)
 
 
 @blp.get("/offers/<offerId>")

@@ -17,7 +17,7 @@ from marketplace.hedera.ids import TransactionId
 from marketplace.market import nodes, report
 from marketplace.market.buying import purchase
 from marketplace.market.report_rule import NAMES, ReportAnswer
-from marketplace.market.requests import Caller, TransactionRequest, take_turn
+from marketplace.market.requests import Caller, TransactionRequest, begin
 from marketplace.services import mirror_node, read
 from marketplace.store import prepared_transactions
 from marketplace.store.prepared_transactions import PreparedTransactionRow
@@ -46,8 +46,7 @@ def hand_in(request: TransactionRequest, transaction: bytes, signature_map: byte
     is_unseen = is_new and not _is_on_ledger(handed_in.transaction_id, request.caller)
     if is_unseen or row["kind"] not in NAMES:
         return ReportAnswer(True, expires_at=row["expires_at"])
-    id = str(handed_in.transaction_id)
-    return report.answer(request.account_id, request.nft_ids, id, request.caller)
+    return report.answer(request, str(handed_in.transaction_id))
 
 
 def _submit_unchanged(handed_in: "SignedBody") -> PreparedTransactionRow:
@@ -73,8 +72,9 @@ def _submit_unchanged(handed_in: "SignedBody") -> PreparedTransactionRow:
 
 def _is_on_ledger(transaction_id: TransactionId, caller: Caller) -> bool:
     """Look once: what was just submitted is shown some seconds later."""
+    payer = TransactionRequest(transaction_id.account_id, caller=caller)
     try:
-        with take_turn(caller, 1) as deadline:
+        with begin(payer) as (_, deadline):
             return bool(mirror_node().list_transactions(transaction_id, deadline))
     except (LedgerBusy, LedgerAnswerInvalid, Unavailable):
         return False

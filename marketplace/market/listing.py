@@ -28,14 +28,13 @@ from marketplace.market.prepared import PreparedNft, PreparedTransaction, prepar
 from marketplace.market.reconciler import Reconciliation
 from marketplace.market.requests import (
     TransactionRequest,
-    find_account_id,
+    begin,
     for_each,
     require_nfts,
     require_none_hidden,
     require_not_blocked,
     require_owned,
     require_owner,
-    take_turn,
 )
 from marketplace.store.nfts import NftRow
 
@@ -52,8 +51,7 @@ def prepare_listing(
 
     require_none_hidden(request.nft_ids)
     stored = require_nfts(request.nft_ids)
-    with take_turn(request.caller, len(stored)) as deadline:
-        request = request._replace(account_id=find_account_id(request.account_id, deadline))
+    with begin(request) as (request, deadline):
         require_not_blocked(request.account_id)
         require_owned(request.account_id, stored, deadline)
         receives = _find_received(request, listing_price, deadline)
@@ -99,8 +97,7 @@ def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
     from marketplace.hedera.transactions import build_withdrawal
 
     stored = require_nfts(request.nft_ids)
-    with take_turn(request.caller, len(stored)) as deadline:
-        request = request._replace(account_id=find_account_id(request.account_id, deadline))
+    with begin(request) as (request, deadline):
         _require_all_listed(request.account_id, stored, deadline)
     first, *others = request.nft_ids
     memo = withdrawal_memo(*first, current_app.config["NAME"])

@@ -12,11 +12,11 @@ from marketplace.market.reconciler import Judgement
 from marketplace.market.requests import (
     OPERATOR,
     Caller,
-    find_account_id,
+    TransactionRequest,
+    begin,
     for_each,
     require_none_hidden,
     require_not_hidden,
-    take_turn,
 )
 from marketplace.services import mirror_node, read, write
 from marketplace.store import nfts
@@ -34,8 +34,8 @@ def add(account_id: str, nft_ids: Sequence[NftId], caller: Caller = OPERATOR) ->
     require_none_hidden(nft_ids)
     stored = nfts.get_nfts(read(), nft_ids)
     new = [nft_id for nft_id in nft_ids if nft_id not in stored]
-    with take_turn(caller, len(new)) as deadline:
-        add_new(find_account_id(account_id, deadline), new, deadline)
+    with begin(TransactionRequest(account_id, new, caller)) as (request, deadline):
+        add_new(request.account_id, new, deadline)
 
 
 def add_new(account_id: str, new: Sequence[NftId], deadline: Deadline) -> None:

@@ -5,7 +5,7 @@ Anybody may prepare a transaction for any account, so other callers' transaction
 prepared none.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from typing import NamedTuple
@@ -29,14 +29,7 @@ from marketplace.market.report_rule import (
     is_as_wanted,
     judge,
 )
-from marketplace.market.requests import (
-    OPERATOR,
-    Caller,
-    find_account_id,
-    for_each,
-    require_nfts,
-    take_turn,
-)
+from marketplace.market.requests import TransactionRequest, begin, for_each, require_nfts
 from marketplace.services import mirror_node, read
 from marketplace.store import prepared_transactions
 from marketplace.store.nfts import NftRow
@@ -55,17 +48,11 @@ class Judged(NamedTuple):
     expires_at: str | None
 
 
-def answer(
-    account_id: str,
-    nft_ids: Sequence[NftId],
-    transaction_id: str | None = None,
-    caller: Caller = OPERATOR,
-) -> ReportAnswer:
+def answer(request: TransactionRequest, transaction_id: str | None = None) -> ReportAnswer:
     """Tell whether a signed transaction had its effect on all NFTs."""
-    stored = require_nfts(nft_ids)
-    with take_turn(caller, len(stored)) as deadline:
-        account_id = find_account_id(account_id, deadline)
-        judged = _judge_all(account_id, stored, transaction_id, caller, deadline)
+    stored = require_nfts(request.nft_ids)
+    with begin(request) as (request, deadline):
+        judged = _judge_all(request, stored, transaction_id, deadline)
     pending = [each for each in judged if each.outcome is ReportOutcome.PENDING]
     if pending:
         return ReportAnswer(True, expires_at=max(each.expires_at or "" for each in pending) or None)
@@ -74,13 +61,12 @@ def answer(
 
 
 def _judge_all(
-    account_id: str,
+    request: TransactionRequest,
     stored: Mapping[NftId, NftRow],
     transaction_id: str | None,
-    caller: Caller,
     deadline: Deadline,
 ) -> list[Judged]:
-    nft_ids = [*stored]
+    account_id, nft_ids, caller = request
 
     def find_row(nft_id: NftId) -> PreparedNftRow | None:
         if transaction_id:

@@ -1,7 +1,7 @@
 """A request for NFTs: who asks, the turn at the mirror node, and what every such request requires."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
 from marketplace.errors import (
@@ -37,20 +37,29 @@ OPERATOR = Caller("", "")  # uses a command
 
 
 class TransactionRequest(NamedTuple):
-    """A request for a transaction about one or several NFTs."""
+    """A request about an account's transaction: for one to sign, or about what has become of a signed one."""
 
-    account_id: str  # must sign the transaction
-    nft_ids: Sequence[NftId]  # each once
+    account_id: str  # must sign the transaction; begin() replaces an EVM address by the id
+    nft_ids: Sequence[NftId] = ()  # each once; none if an offer says which one
     caller: Caller = OPERATOR
 
 
-def take_turn(caller: Caller, nfts: int = 1) -> AbstractContextManager[RequestDeadline]:
-    """Begin a request about some NFTs, whose deadline is returned.
+@contextmanager
+def begin(request: TransactionRequest) -> Iterator[tuple[TransactionRequest, RequestDeadline]]:
+    """Take a request's turn at the mirror node. Yields it with its account's id, and its deadline.
 
-    This and each of its questions may raise LedgerBusy.
+    An EVM address is looked up each time. This and each further question may raise LedgerBusy. Raises
+    AccountNotOnLedger, and the ledger's errors.
     """
-    who = f"{caller.token}\n{caller.end_user}"
-    return mirror_node().rate.request(who, reconciler.LEDGER_SECONDS, nfts)
+    named, who = request.account_id, f"{request.caller.token}\n{request.caller.end_user}"
+    rate, seconds = mirror_node().rate, reconciler.LEDGER_SECONDS
+    with rate.request(who, seconds, len(request.nft_ids)) as deadline:
+        if is_evm_address(named):
+            account = mirror_node().find_account(named, deadline)
+            if account is None:
+                raise AccountNotOnLedger(named)
+            request = request._replace(account_id=account.id)
+        yield request, deadline
 
 
 def for_each(nft_ids: Iterable[NftId], do: Callable[[NftId], T]) -> list[T]:
@@ -110,19 +119,6 @@ def require_not_blocked(account_id: str) -> None:
 def require_none_hidden(nft_ids: Iterable[NftId]) -> None:
     """Raise Hidden, with the names of all hidden NFTs."""
     for_each(nft_ids, lambda nft_id: require_not_hidden(*nft_id))
-
-
-def find_account_id(named: str, deadline: Deadline) -> str:
-    """Return the account id for an id or an EVM address. An EVM address is looked up each time.
-
-    Raises AccountNotOnLedger, and the ledger's errors.
-    """
-    if not is_evm_address(named):
-        return named
-    account = mirror_node().find_account(named, deadline)
-    if account is None:
-        raise AccountNotOnLedger(named)
-    return account.id
 
 
 def require_nfts(nft_ids: Sequence[NftId]) -> dict[NftId, NftRow]:

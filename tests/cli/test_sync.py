@@ -195,10 +195,11 @@ def test_racing_reports_and_syncs_agree(app, client, nft, ledger, sync):
     from concurrent.futures import ThreadPoolExecutor
 
     transaction_id = ledger.sign_and_submit(prepare(client))
+    asked = TransactionRequest(ALICE, [NftId(*nft)])
 
     def report(_):
         with app.app_context():
-            return not reports.answer(ALICE, [NftId(*nft)], transaction_id).is_pending
+            return not reports.answer(asked, transaction_id).is_pending
 
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(report, range(12)))

@@ -52,12 +52,11 @@ from marketplace.market.prepared import (
 )
 from marketplace.market.requests import (
     TransactionRequest,
-    find_account_id,
+    begin,
     for_each,
     require_nfts,
     require_none_hidden,
     require_not_blocked,
-    take_turn,
 )
 from marketplace.metrics import count
 from marketplace.services import mirror_node, read, services, write
@@ -101,8 +100,7 @@ def prepare(
     with fees.refusals_counted(request):
         _require_signer()
         require_nfts(request.nft_ids)
-        with take_turn(request.caller, len(request.nft_ids)) as deadline:
-            request = request._replace(account_id=find_account_id(request.account_id, deadline))
+        with begin(request) as (request, deadline):
             purchase = _reconcile_and_check(request, deadline, expected_prices)
         fees.require_within_limits(read(), purchase)
     buyer_id, transaction_id = purchase.buyer_id, _make_id(purchase.present)
@@ -267,8 +265,7 @@ def _sign_and_store(
     _require_current(handed_in)
     if not handed_in.pairs:
         raise SignatureInvalid(request.account_id)
-    with take_turn(request.caller, len(request.nft_ids)) as deadline:
-        request = request._replace(account_id=find_account_id(request.account_id, deadline))
+    with begin(request) as (request, deadline):
         # Refuse what nobody prepared, or the buyer has not signed, before the ledger is asked for the rest.
         _require_same(handed_in, request.account_id, [*stored.values()])
         account = mirror_node().find_account(request.account_id, deadline)

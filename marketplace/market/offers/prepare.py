@@ -35,14 +35,12 @@ from marketplace.market.prepared import (
     prepare_unsigned,
 )
 from marketplace.market.requests import (
-    Caller,
     TransactionRequest,
-    find_account_id,
+    begin,
     require_nfts,
     require_none_hidden,
     require_not_blocked,
     require_not_hidden,
-    take_turn,
 )
 from marketplace.services import mirror_node
 from marketplace.store.offers import OfferRow
@@ -76,8 +74,7 @@ def make(request: TransactionRequest, terms: OfferTerms) -> PreparedTransaction:
     require_none_hidden(request.nft_ids)
     require_nfts(request.nft_ids)
     [nft_id], price = request.nft_ids, terms.price
-    with take_turn(request.caller) as deadline:
-        request = request._replace(account_id=find_account_id(request.account_id, deadline))
+    with begin(request) as (request, deadline):
         require_not_blocked(request.account_id)
         nft = checks.find_owned(nft_id, deadline)
         seller = nft["owner"]
@@ -114,13 +111,13 @@ def _list_admin_keys(sides: Sides) -> "list[Key]":
 
 
 def accept(
-    account_id: str, offer_id: str, expected_price: int | None, caller: Caller
+    request: TransactionRequest, offer_id: str, expected_price: int | None
 ) -> PreparedTransaction:
     """Prepare the signature by which an NFT's owner accepts an offer."""
     from marketplace.hedera.transactions import build_offer_signature
 
-    with take_turn(caller) as deadline:
-        account_id = find_account_id(account_id, deadline)
+    with begin(request) as (request, deadline):
+        account_id = request.account_id
         offer, undecided = find_offer(offer_id, deadline)
         nft_id = NftId(offer["token"], offer["serial_no"])
         require_not_hidden(*nft_id)
@@ -138,7 +135,6 @@ def accept(
         checks.look_at_cover(offer, deadline)
         part = read_part(bytes(offer["body"]), current_app.config["ACCOUNT_ID"])
         sides = checks.require_possible(nft, offer["bidder"], offer["price"], part, deadline)
-    request = TransactionRequest(account_id, [nft_id], caller)
     memo = acceptance_memo(*nft_id, offer["price"], current_app.config["NAME"])
     prepared = prepare_for_offer("acceptance", request, offer, memo, build_offer_signature)
     return replace(prepared, seller_receives=sides.received)
@@ -157,28 +153,27 @@ def _require_open(offer: OfferRow, undecided: str) -> None:
         raise LedgerUndecided(offer["token"], offer["serial_no"], undecided)
 
 
-def withdraw(account_id: str, offer_id: str, caller: Caller) -> PreparedTransaction:
+def withdraw(request: TransactionRequest, offer_id: str) -> PreparedTransaction:
     """Prepare the transaction by which a bidder or an owner deletes an offer's schedule.
 
     Works for hidden NFTs and blocked accounts, too.
     """
-    with take_turn(caller) as deadline:
-        account_id = find_account_id(account_id, deadline)
+    with begin(request) as (request, deadline):
+        account_id = request.account_id
         offer, _ = find_offer(offer_id, deadline)
         if account_id not in (offer["bidder"], offer["seller"]):
             raise NeitherBidderNorOwner(account_id, offer_id, offer["bidder"], offer["seller"])
         require_unended(offer)
         _require_key(account_id, offer, deadline)
-    return prepare_withdrawal(account_id, offer, caller)
+    return prepare_withdrawal(request, offer)
 
 
-def prepare_withdrawal(account_id: str, offer: OfferRow, caller: Caller) -> PreparedTransaction:
+def prepare_withdrawal(request: TransactionRequest, offer: OfferRow) -> PreparedTransaction:
     """The same for an offer that was looked at."""
     from marketplace.hedera.transactions import build_offer_withdrawal
 
     nft_id = NftId(offer["token"], offer["serial_no"])
-    request = TransactionRequest(account_id, [nft_id], caller)
-    doing = "Withdrawing" if account_id == offer["bidder"] else "Declining"
+    doing = "Withdrawing" if request.account_id == offer["bidder"] else "Declining"
     memo = offer_withdrawal_memo(doing, *nft_id, offer["price"], current_app.config["NAME"])
     return prepare_for_offer("offer_withdrawal", request, offer, memo, build_offer_withdrawal)
 

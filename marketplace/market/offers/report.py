@@ -21,14 +21,14 @@ from marketplace.errors import (
     TransactionRefused,
 )
 from marketplace.hedera import times
-from marketplace.hedera.ids import NftId, TransactionId
+from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import Deadline
 from marketplace.market.offers.prepare import find_offer, prepare_withdrawal, require_unended
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.offers.rule import CREATION
 from marketplace.market.prepared import PreparedTransaction
 from marketplace.market.report_rule import LONGEST_VALIDITY, ReportAnswer
-from marketplace.market.requests import OPERATOR, Caller, find_account_id, take_turn
+from marketplace.market.requests import TransactionRequest, begin
 from marketplace.services import mirror_node, read
 from marketplace.store import prepared_transactions
 from marketplace.store.offers import OfferRow
@@ -57,13 +57,10 @@ class NotExecuted(NamedTuple):
     withdrawal: PreparedTransaction
 
 
-def report_made(
-    account_id: str, nft_id: NftId, transaction_id: str | None, caller: Caller
-) -> ReportAnswer | None:
+def report_made(request: TransactionRequest, transaction_id: str | None) -> ReportAnswer | None:
     """Answer a report that names an NFT, if it is about an offer. None: it is about something else."""
-    with take_turn(caller) as deadline:
-        account_id = find_account_id(account_id, deadline)
-        row = _find_made(account_id, nft_id, transaction_id, caller)
+    with begin(request) as (request, deadline):
+        row = _find_made(request, transaction_id)
         if row is None:
             return None
         named = transaction_id or row["transaction_id"]
@@ -86,12 +83,13 @@ def report_made(
 
 
 def _find_made(
-    account_id: str, nft_id: NftId, transaction_id: str | None, caller: Caller
+    request: TransactionRequest, transaction_id: str | None
 ) -> PreparedTransactionRow | None:
     """Find the offer that a report means: by its id, or the caller's newest one for the account and the NFT.
 
     A wallet may have replaced the id. Without an id, a listing or purchase that was prepared later is meant.
     """
+    account_id, [nft_id], caller = request
     if transaction_id:
         row = prepared_transactions.get_prepared_transaction(read(), transaction_id)
         if row or TransactionId.require(transaction_id).account_id != account_id:
@@ -103,32 +101,28 @@ def _find_made(
 
 
 def report(
-    account_id: str,
-    offer_id: str,
-    transaction_id: str | None = None,
-    caller: Caller = OPERATOR,
+    request: TransactionRequest, offer_id: str, transaction_id: str | None = None
 ) -> ReportAnswer | NotExecuted:
     """Tell whether an account's signed transaction about an offer had its effect."""
-    with take_turn(caller) as deadline:
-        account_id = find_account_id(account_id, deadline)
+    with begin(request) as (request, deadline):
         offer, _ = find_offer(offer_id, deadline)
-        row = _find_prepared(account_id, offer, transaction_id, caller)
-        kind = row["kind"] if row else _guess(account_id, offer)
+        row = _find_prepared(request, offer_id, transaction_id)
+        kind = row["kind"] if row else _guess(request.account_id, offer)
         if offer["state"] in WANTED[kind]:
             return ReportAnswer(False)
         answer = _judge(kind, offer, row, transaction_id, deadline)
     if kind == "acceptance" and offer["accepted_at"]:
         accepted_at = times.to_nanoseconds(offer["accepted_at"])
         if times.now() - accepted_at > EXECUTION:
-            return NotExecuted(offer, prepare_withdrawal(account_id, offer, caller))
+            return NotExecuted(offer, prepare_withdrawal(request, offer))
     return answer
 
 
 def _find_prepared(
-    account_id: str, offer: OfferRow, transaction_id: str | None, caller: Caller
+    request: TransactionRequest, offer_id: str, transaction_id: str | None
 ) -> PreparedTransactionRow | None:
     """Find the transaction prepared under an id, or the account's newest without one; None if none exists."""
-    offer_id = offer["schedule_id"]
+    account_id, _, caller = request
     if transaction_id:
         row = prepared_transactions.get_prepared_transaction(read(), transaction_id)
         is_this = row and (row["schedule_id"], row["account_id"]) == (offer_id, account_id)
