@@ -4,6 +4,7 @@ from typing import Any
 
 from marketplace import errors
 from marketplace.api.authentication import make_request, require_scope
+from marketplace.api.errors import Answer, answer_marketplace_error
 from marketplace.api.http import Blueprint
 from marketplace.api.paging import documented
 from marketplace.api.schemas.common import WalletPathSchema
@@ -17,15 +18,10 @@ from marketplace.api.schemas.listings import (
     ReportTransactionSchema,
 )
 from marketplace.api.schemas.offers import PreparedOfferSchema
-from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.market import listing, report
 from marketplace.market.buying import purchase
-from marketplace.market.hand_in import hand_in
-from marketplace.market.offers import report as offers
 from marketplace.market.prepared import PreparedTransaction
-from marketplace.market.report_rule import ReportAnswer
-from marketplace.market.requests import TransactionRequest
 
 OF_A_WALLET = (errors.NftNotStored, errors.NotFound)
 OF_MODERATION = (errors.Hidden, errors.AccountBlocked)
@@ -183,10 +179,9 @@ def report_transaction(
     """
     request = make_request(account_id, nft_ids)
     if signed_transaction:
-        answer = hand_in(request, signed_transaction, signature_map)
+        answer = report.hand_in(request, signed_transaction, signature_map)
     else:
-        of_offer = _report_offer(request, transaction_id, offer_id)
-        answer = of_offer or report.answer(request, transaction_id)
+        answer = report.answer(request, transaction_id, offer_id)
     if answer.is_pending:
         body = {"result": "PENDING", "expires_at": answer.expires_at}
         return body, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}
@@ -194,20 +189,8 @@ def report_transaction(
     return {"result": "OK"} | {name: value for name, value in effect.items() if value}
 
 
-def _report_offer(
-    request: TransactionRequest, transaction_id: str | None, offer_id: str | None
-) -> ReportAnswer | None:
-    """Answer a report about an offer. None: it is about something else."""
-    if offer_id is None and len(request.nft_ids) == 1:
-        return offers.report_made(request, transaction_id)
-    if offer_id is None:
-        return None
-    answer = offers.report(request, offer_id, transaction_id)
-    if isinstance(answer, ReportAnswer):
-        return answer
-    offer, withdrawal = answer
-    expires_at = times.to_second(offer["expires_at"])
-    prepared = PreparedOfferSchema().dump(withdrawal)
-    raise errors.OfferNotExecuted(
-        request.account_id, offer_id, expires_at, offer["price"], prepared
-    )
+@blp.errorhandler(errors.OfferNotExecuted)
+def answer_not_executed(error: errors.OfferNotExecuted) -> Answer:
+    """Show the withdrawal in the error, as the answer to withdrawoffer has it."""
+    error.errors = {"withdrawal": PreparedOfferSchema().dump(error.withdrawal)}
+    return answer_marketplace_error(error)

@@ -1,6 +1,5 @@
 """Errors of the market: an NFT, an offer or a transaction is not as the request needs it."""
 
-from collections.abc import Mapping
 from decimal import Decimal
 from http import HTTPStatus
 
@@ -299,11 +298,11 @@ class OfferNotExecuted(Conflict):
         offer_id: str,
         expires_at: str,
         price: int,
-        withdrawal: Mapping[str, object] | None = None,
+        withdrawal: object = None,
     ) -> None:
-        """``withdrawal``: the prepared ScheduleDelete, as the answer to withdrawoffer."""
-        errors = {"withdrawal": withdrawal} if withdrawal else None
-        super().__init__(account_id, offer_id, expires_at, price, errors=errors)
+        """``withdrawal``: the PreparedTransaction that ends the offer. The API writes it into ``errors``."""
+        super().__init__(account_id, offer_id, expires_at, price)
+        self.withdrawal = withdrawal
 
 
 class TransactionRefused(Conflict):

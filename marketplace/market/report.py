@@ -1,24 +1,35 @@
-"""Answers a report of a signed transaction: reconciles its NFTs, then judges each by the rule of a report.
+"""What follows a signature: submits what is handed in, and tells whether a transaction had its effect.
 
 A report names a transaction, or means the newest one that its caller prepared for the account and each NFT.
 Anybody may prepare a transaction for any account, so other callers' transactions count only if the caller
-prepared none.
+prepared none. Its NFTs are reconciled, and then judged by the rule of a report; offers/report.py answers what
+is about an offer.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from flask import current_app
 
-from marketplace.errors import MarketplaceError, NotPrepared, Unavailable
+from marketplace.errors import (
+    FieldInvalid,
+    LedgerAnswerInvalid,
+    LedgerBusy,
+    MarketplaceError,
+    NotAsPrepared,
+    NotPrepared,
+    TransactionExpired,
+    Unavailable,
+)
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import Transaction
-from marketplace.market import reconciler
-from marketplace.market.buying import fees
+from marketplace.market import nodes, reconciler
+from marketplace.market.buying import fees, purchase
+from marketplace.market.offers import report as offers
 from marketplace.market.report_rule import (
     LONGEST_VALIDITY,
     NAMES,
@@ -29,11 +40,24 @@ from marketplace.market.report_rule import (
     is_as_wanted,
     judge,
 )
-from marketplace.market.requests import TransactionRequest, begin, for_each, require_nfts
+from marketplace.market.requests import (
+    Caller,
+    TransactionRequest,
+    begin,
+    for_each,
+    require_nfts,
+)
 from marketplace.services import mirror_node, read
 from marketplace.store import prepared_transactions
 from marketplace.store.nfts import NftRow
-from marketplace.store.prepared_transactions import Kind, PreparedNftRow
+from marketplace.store.prepared_transactions import (
+    Kind,
+    PreparedNftRow,
+    PreparedTransactionRow,
+)
+
+if TYPE_CHECKING:  # the SDK takes 70 MB
+    from marketplace.hedera.signatures import SignedBody
 
 FindRows = Callable[[str], list[Transaction]]  # of a transaction id
 KINDS: dict[str, Kind] = {name: kind for kind, name in NAMES.items()}
@@ -48,11 +72,70 @@ class Judged(NamedTuple):
     expires_at: str | None
 
 
-def answer(request: TransactionRequest, transaction_id: str | None = None) -> ReportAnswer:
-    """Tell whether a signed transaction had its effect on all NFTs."""
-    stored = require_nfts(request.nft_ids)
+def hand_in(request: TransactionRequest, transaction: bytes, signature_map: bytes) -> ReportAnswer:
+    """Submit a signed transaction, and tell whether the ledger shows its effect already.
+
+    ``signature_map``: further signatures. Raises FieldInvalid, and the errors of a purchase and of a report.
+    """
+    from marketplace.hedera import signatures
+
+    try:
+        handed_in = signatures.read(transaction, signature_map)
+    except signatures.Unreadable as error:
+        message = f"must be a signed transaction: {error}"
+        raise FieldInvalid({"json": {"signedTransaction": [message]}}) from None
+    is_purchase = handed_in.transaction_id.account_id == current_app.config["ACCOUNT_ID"]
+    if is_purchase and request.nft_ids:
+        row, is_new = purchase.hand_in(request, handed_in)
+    else:
+        row, is_new = _submit_unchanged(handed_in), True
+    if is_new and not _is_on_ledger(handed_in.transaction_id, request.caller):
+        return ReportAnswer(True, expires_at=row["expires_at"])
+    return answer(request, str(handed_in.transaction_id))
+
+
+def _submit_unchanged(handed_in: "SignedBody") -> PreparedTransactionRow:
+    """Submit a transaction that its signer pays for, if it was prepared here, byte for byte."""
+    from marketplace.hedera import signatures
+    from marketplace.hedera.transactions import list_forms
+
+    id = str(handed_in.transaction_id)
+    row = prepared_transactions.get_prepared_transaction(read(), id)
+    kind = row["kind"].replace("_", " ") if row else "transaction"
+    if (
+        row is None
+        or row["unsigned"] is None
+        or handed_in.body not in list_forms(signatures.read(bytes(row["unsigned"])).body)
+    ):
+        raise NotAsPrepared(id, kind)
+    if row["expires_at"] <= times.to_iso(times.now()):
+        raise TransactionExpired(id, kind)
+    transaction = signatures.write(handed_in.body, handed_in.pairs)
+    nodes.submit(transaction, handed_in.node, id, kind)
+    return row
+
+
+def _is_on_ledger(transaction_id: TransactionId, caller: Caller) -> bool:
+    """Look once: what was just submitted is shown some seconds later."""
+    payer = TransactionRequest(transaction_id.account_id, caller=caller)
+    try:
+        with begin(payer) as (_, deadline):
+            return bool(mirror_node().list_transactions(transaction_id, deadline))
+    except (LedgerBusy, LedgerAnswerInvalid, Unavailable):
+        return False
+
+
+def answer(
+    request: TransactionRequest, transaction_id: str | None = None, offer_id: str | None = None
+) -> ReportAnswer:
+    """Tell whether a signed transaction had its effect on all NFTs, or on its offer."""
     with begin(request) as (request, deadline):
-        judged = _judge_all(request, stored, transaction_id, deadline)
+        row = offers.find_row(request, transaction_id, offer_id)
+        if about := offer_id or (row and row["schedule_id"]):
+            return offers.answer(request, about, row, transaction_id, deadline)
+        if row:
+            return offers.answer_new(row, transaction_id, deadline)
+        judged = _judge_all(request, transaction_id, deadline)
     pending = [each for each in judged if each.outcome is ReportOutcome.PENDING]
     if pending:
         return ReportAnswer(True, expires_at=max(each.expires_at or "" for each in pending) or None)
@@ -61,12 +144,10 @@ def answer(request: TransactionRequest, transaction_id: str | None = None) -> Re
 
 
 def _judge_all(
-    request: TransactionRequest,
-    stored: Mapping[NftId, NftRow],
-    transaction_id: str | None,
-    deadline: Deadline,
+    request: TransactionRequest, transaction_id: str | None, deadline: Deadline
 ) -> list[Judged]:
     account_id, nft_ids, caller = request
+    stored = require_nfts(nft_ids)
 
     def find_row(nft_id: NftId) -> PreparedNftRow | None:
         if transaction_id:

@@ -4,18 +4,19 @@
 |---------------------------------------------------------|---------------------|
 | The offer is as the reported transaction wants it       | OK                  |
 | The ledger refused the transaction                      | Refused             |
-| The owner accepted a minute ago, and nothing was sold   | a withdrawal        |
+| The owner accepted a minute ago, and nothing was sold   | OfferNotExecuted    |
 | It is on the ledger, and the offer may follow           | PENDING             |
 | It may still be submitted, or be shown                  | PENDING             |
 | The offer has ended otherwise                           | OfferEnded          |
 | It never was submitted                                  | Expired             |
 """
 
-from typing import NamedTuple
+from functools import partial
 
 from marketplace.errors import (
     MarketplaceError,
     NeitherBidderNorOwner,
+    OfferNotExecuted,
     TransactionAltered,
     TransactionExpired,
     TransactionRefused,
@@ -26,17 +27,15 @@ from marketplace.ledger import Deadline
 from marketplace.market.offers.prepare import find_offer, prepare_withdrawal, require_unended
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.offers.rule import CREATION
-from marketplace.market.prepared import PreparedTransaction
 from marketplace.market.report_rule import LONGEST_VALIDITY, ReportAnswer
-from marketplace.market.requests import TransactionRequest, begin
+from marketplace.market.requests import TransactionRequest
 from marketplace.services import mirror_node, read
 from marketplace.store import prepared_transactions
 from marketplace.store.offers import OfferRow
 from marketplace.store.prepared_transactions import Kind, PreparedTransactionRow
 
-EXECUTION = (
-    times.MINUTE
-)  # an acceptance that did not execute the sale by then is reported to the owner
+# An acceptance that did not execute the sale by then is reported to the owner.
+EXECUTION = times.MINUTE
 # The states that each kind wants.
 WANTED: dict[Kind, tuple[str, ...]] = {
     "offer": ("open", "closed", "executed", "failed"),
@@ -50,86 +49,75 @@ WORDS: dict[Kind, str] = {
 }
 
 
-class NotExecuted(NamedTuple):
-    """An offer that the owner has accepted without selling anything, and the transaction that ends it."""
-
-    offer: OfferRow
-    withdrawal: PreparedTransaction
-
-
-def report_made(request: TransactionRequest, transaction_id: str | None) -> ReportAnswer | None:
-    """Answer a report that names an NFT, if it is about an offer. None: it is about something else."""
-    with begin(request) as (request, deadline):
-        row = _find_made(request, transaction_id)
-        if row is None:
-            return None
-        named = transaction_id or row["transaction_id"]
-        rows = mirror_node().list_transactions(TransactionId.require(named), deadline)
-        signed = next((each for each in rows if each.is_original), None)
-        if signed is None:
-            return _wait(named, "offer", row["expires_at"], deadline)
-        if signed.result != "SUCCESS":
-            raise TransactionRefused(named, "offer", signed.result)
-        if signed.name != CREATION or signed.entity_id is None:
-            raise TransactionAltered(named, "offer", signed.name)
-        offer = reconcile_offers([signed.entity_id], deadline)[signed.entity_id].offer
-        if offer is None:
-            if signed.consensus_at < times.now() - times.ALLOWED_LAG:
-                raise TransactionAltered(named, "offer", signed.name)
-            return ReportAnswer(True)
-        if offer["state"] not in WANTED["offer"]:
-            require_unended(offer)
-        return ReportAnswer(False, offer_id=offer["schedule_id"])
-
-
-def _find_made(
-    request: TransactionRequest, transaction_id: str | None
+def find_row(
+    request: TransactionRequest, transaction_id: str | None, offer_id: str | None
 ) -> PreparedTransactionRow | None:
-    """Find the offer that a report means: by its id, or the caller's newest one for the account and the NFT.
+    """Find the transaction about an offer that a report means: by its id, or else the account's newest one.
 
-    A wallet may have replaced the id. Without an id, a listing or purchase that was prepared later is meant.
+    None: none was prepared, or something else is meant. A report of an NFT means the offer for it, unless its
+    caller has prepared a listing or a purchase later.
     """
-    account_id, [nft_id], caller = request
-    if transaction_id:
-        row = prepared_transactions.get_prepared_transaction(read(), transaction_id)
-        if row or TransactionId.require(transaction_id).account_id != account_id:
-            is_this = row and row["kind"] == "offer" and row["account_id"] == account_id
-            return row if is_this else None
-    find = prepared_transactions.get_newest_prepared
-    newest = find(read(), *nft_id, account_id, caller, with_offers=True)
+    account_id, nft_ids, caller = request
+    if len(nft_ids) > 1:
+        return None
+    id, store = transaction_id, prepared_transactions
+    named = store.get_prepared_transaction(read(), id) if id else None
+    is_own = named and named["account_id"] == account_id and named["kind"] in WANTED
+    if named and is_own and offer_id in (None, named["schedule_id"]):
+        return named
+    if offer_id:
+        find = partial(store.get_newest_of_schedule, read(), offer_id, account_id)
+        return find(by=caller) or find()
+    # A wallet may have replaced an id by another one of its account.
+    is_another = named or (id and TransactionId.require(id).account_id != account_id)
+    if is_another or not nft_ids:
+        return None
+    newest = store.get_newest_prepared(read(), *nft_ids[0], account_id, caller, with_offers=True)
     return newest if newest and newest["kind"] == "offer" else None
 
 
-def report(
-    request: TransactionRequest, offer_id: str, transaction_id: str | None = None
-) -> ReportAnswer | NotExecuted:
+def answer_new(
+    row: PreparedTransactionRow, transaction_id: str | None, deadline: Deadline
+) -> ReportAnswer:
+    """Tell whether the transaction that creates an offer had its effect."""
+    named = transaction_id or row["transaction_id"]
+    rows = mirror_node().list_transactions(TransactionId.require(named), deadline)
+    signed = next((each for each in rows if each.is_original), None)
+    if signed is None:
+        return _wait(named, "offer", row["expires_at"], deadline)
+    if signed.result != "SUCCESS":
+        raise TransactionRefused(named, "offer", signed.result)
+    if signed.name != CREATION or signed.entity_id is None:
+        raise TransactionAltered(named, "offer", signed.name)
+    offer = reconcile_offers([signed.entity_id], deadline)[signed.entity_id].offer
+    if offer is None:
+        if signed.consensus_at < times.now() - times.ALLOWED_LAG:
+            raise TransactionAltered(named, "offer", signed.name)
+        return ReportAnswer(True)
+    if offer["state"] not in WANTED["offer"]:
+        require_unended(offer)
+    return ReportAnswer(False, offer_id=offer["schedule_id"])
+
+
+def answer(
+    request: TransactionRequest,
+    offer_id: str,
+    row: PreparedTransactionRow | None,
+    transaction_id: str | None,
+    deadline: Deadline,
+) -> ReportAnswer:
     """Tell whether an account's signed transaction about an offer had its effect."""
-    with begin(request) as (request, deadline):
-        offer, _ = find_offer(offer_id, deadline)
-        row = _find_prepared(request, offer_id, transaction_id)
-        kind = row["kind"] if row else _guess(request.account_id, offer)
-        if offer["state"] in WANTED[kind]:
-            return ReportAnswer(False)
-        answer = _judge(kind, offer, row, transaction_id, deadline)
-    if kind == "acceptance" and offer["accepted_at"]:
-        accepted_at = times.to_nanoseconds(offer["accepted_at"])
-        if times.now() - accepted_at > EXECUTION:
-            return NotExecuted(offer, prepare_withdrawal(request, offer))
+    offer, _ = find_offer(offer_id, deadline)
+    kind = row["kind"] if row else _guess(request.account_id, offer)
+    if offer["state"] in WANTED[kind]:
+        return ReportAnswer(False)
+    answer = _judge(kind, offer, row, transaction_id, deadline)
+    accepted_at = offer["accepted_at"] if kind == "acceptance" else None
+    if accepted_at and times.now() - times.to_nanoseconds(accepted_at) > EXECUTION:
+        withdrawal = prepare_withdrawal(request, offer)
+        ends_at, price = times.to_second(offer["expires_at"]), offer["price"]
+        raise OfferNotExecuted(request.account_id, offer_id, ends_at, price, withdrawal)
     return answer
-
-
-def _find_prepared(
-    request: TransactionRequest, offer_id: str, transaction_id: str | None
-) -> PreparedTransactionRow | None:
-    """Find the transaction prepared under an id, or the account's newest without one; None if none exists."""
-    account_id, _, caller = request
-    if transaction_id:
-        row = prepared_transactions.get_prepared_transaction(read(), transaction_id)
-        is_this = row and (row["schedule_id"], row["account_id"]) == (offer_id, account_id)
-        if row and is_this:
-            return row
-    find = prepared_transactions.get_newest_of_schedule
-    return find(read(), offer_id, account_id, caller) or find(read(), offer_id, account_id)
 
 
 def _guess(account_id: str, offer: OfferRow) -> Kind:
