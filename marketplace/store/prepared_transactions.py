@@ -21,7 +21,6 @@ class PreparedTransactionRow(TypedDict):
     transaction_id: str
     kind: Kind
     account_id: str
-    memo: str
     prepared_at: str
     expires_at: str
     caller: str
@@ -66,12 +65,12 @@ def insert_prepared_transaction(
 ) -> PreparedTransactionRow | None:
     sql = """
         INSERT INTO prepared_transaction (
-            transaction_id, kind, account_id, memo, prepared_at, expires_at, caller, end_user,
-            schedule_id, fee_tinybars, is_settled, signed, unsigned
+            transaction_id, kind, account_id, prepared_at, expires_at, caller, end_user, schedule_id,
+            fee_tinybars, is_settled, signed, unsigned
         )
         VALUES (
-            :transaction_id, :kind, :account_id, :memo, :prepared_at, :expires_at, :caller, :end_user,
-            :schedule_id, :fee_tinybars, :is_settled, :signed, :unsigned
+            :transaction_id, :kind, :account_id, :prepared_at, :expires_at, :caller, :end_user, :schedule_id,
+            :fee_tinybars, :is_settled, :signed, :unsigned
         )
         ON CONFLICT (transaction_id) DO NOTHING
         RETURNING *

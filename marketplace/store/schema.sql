@@ -368,7 +368,6 @@ CREATE TABLE prepared_transaction (
     kind TEXT NOT NULL CHECK (kind IN ('listing', 'withdrawal', 'purchase', 'offer', 'acceptance',
         'offer_withdrawal')),
     account_id TEXT NOT NULL, -- the account that must sign: the owner, the buyer, or the bidder
-    memo TEXT NOT NULL,
     prepared_at TEXT NOT NULL,
     expires_at TEXT NOT NULL,
     caller TEXT NOT NULL, -- name of the access token that asked for it; empty if a host authenticates callers

@@ -495,9 +495,9 @@ def test_associations_are_paid_from_half_of_the_budget(market, serial_no):
     write_sql(
         market.app,
         """
-        INSERT INTO prepared_transaction (transaction_id, kind, account_id, memo, prepared_at,
+        INSERT INTO prepared_transaction (transaction_id, kind, account_id, prepared_at,
             expires_at, caller, end_user, fee_tinybars, is_settled, is_sold)
-        VALUES ('0.0.9001@1.000000001', 'purchase', '0.0.5', '', :now, :now, '', '', :fee, 1, 1)
+        VALUES ('0.0.9001@1.000000001', 'purchase', '0.0.5', :now, :now, '', '', :fee, 1, 1)
         """,
         now=times.to_iso(times.now()), fee=market.app.config["SALE_FEE_BUDGET"] // 2,
     )  # fmt: skip

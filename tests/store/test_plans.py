@@ -58,7 +58,7 @@ STATE = {
 }  # fmt: skip
 NFT = row_of("nft", **OF_NFT, name="x", file_type="x", owner="0.0.1001", ledger_at=DATE)
 PREPARED = row_of(
-    "prepared_transaction", transaction_id="x", account_id="0.0.1001", memo="", prepared_at=DATE,
+    "prepared_transaction", transaction_id="x", account_id="0.0.1001", prepared_at=DATE,
     expires_at=DATE, kind="purchase", caller="x", end_user="x", fee_tinybars=5, is_settled=0,
 )  # fmt: skip
 PREPARED_NFT = row_of("prepared_nft", **OF_NFT, transaction_id="x", price=5, seller="x")
@@ -287,9 +287,9 @@ MANY = (
     """,
     """
     INSERT INTO prepared_transaction (
-        transaction_id, kind, account_id, memo, prepared_at, expires_at, caller, end_user
+        transaction_id, kind, account_id, prepared_at, expires_at, caller, end_user
     )
-    SELECT '0.0.1001@' || n, 'listing', '0.0.' || (1000 + n % 700), '', ledger_at, ledger_at, 'x', 'x'
+    SELECT '0.0.1001@' || n, 'listing', '0.0.' || (1000 + n % 700), ledger_at, ledger_at, 'x', 'x'
     FROM (SELECT ledger_at, serial_no AS n FROM nft WHERE token > '0.0.8') AS made
     """,
     """

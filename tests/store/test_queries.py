@@ -92,7 +92,7 @@ def test_a_sale_read_before_a_later_listing_is_not_written(db, nft):
 def prepared(db, nft, number, caller="shop", end_user="eve", seller=None, **more):
     row = {
         "transaction_id": str(number), "account_id": ALICE,
-        "memo": "", "prepared_at": at(number), "kind": "listing",
+        "prepared_at": at(number), "kind": "listing",
         "expires_at": at(number + 9), "caller": caller, "end_user": end_user,
         "fee_tinybars": None, "is_settled": None, "schedule_id": None, "signed": None, "unsigned": None,
     }  # fmt: skip

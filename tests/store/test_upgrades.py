@@ -125,8 +125,8 @@ def test_it_works(outdated):
     assert re.match(rf"Back it up to {outdated}\.before-\S+\n", output)
     assert re.search(rf"\nUpgraded {outdated} in \d+\.\d s; the old content is in ", output)
     assert version(outdated) == SCHEMA.version
-    assert [row["memo"] for row in rows(outdated, "prepared_transaction")] == [
-        row["memo"] for row in before
+    assert [row["transaction_id"] for row in rows(outdated, "prepared_transaction")] == [
+        row["transaction_id"] for row in before
     ]
     [backup] = outdated.parent.glob("*.before-*")
     assert version(backup) == OF_0_4_0

@@ -376,7 +376,6 @@ def _log_and_insert(
         request,
         sold,
         transaction_id,
-        _write_memo(purchase.nfts),
         prepared_at=times.now(),
         fee=purchase.fee,
         signed=transaction,
