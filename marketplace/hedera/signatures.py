@@ -8,17 +8,12 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from google.protobuf.message import DecodeError
 from hiero_sdk_python.crypto.public_key import PublicKey
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
-from hiero_sdk_python.hapi.services.basic_types_pb2 import (
-    AccountID,
-    Key,
-    SignatureMap,
-    SignaturePair,
-)
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, SignatureMap, SignaturePair
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
 from marketplace.hedera.ids import TransactionId
-from marketplace.hedera.transactions import write_list
+from marketplace.hedera.transactions import read_account_id, write_list
 
 MOST_PAIRS = 20
 ED25519_BYTES, ECDSA_BYTES = 32, 33  # of a public key; ECDSA's is compressed
@@ -36,6 +31,11 @@ class KeySignature(NamedTuple):
     prefix: bytes
     signature: bytes
     is_ecdsa: bool
+
+    @classmethod
+    def of_key(cls, public_key: bytes, signature: bytes) -> "KeySignature":
+        """The signature of a whole public key, as a signer returns them."""
+        return cls(public_key, signature, len(public_key) == ECDSA_BYTES)
 
 
 class SignedBody(NamedTuple):
@@ -62,13 +62,13 @@ def read(transaction: bytes, signature_map: bytes = b"") -> SignedBody:
         raise Unreadable("it has no bodyBytes")
     pairs_once = _read_pairs(pairs)
     payer, start = (
-        _read_account(body.transactionID.accountID),
+        read_account_id(body.transactionID.accountID),
         body.transactionID.transactionValidStart,
     )
     transaction_id = TransactionId.parse(f"{payer}@{start.seconds}.{start.nanos}")
     if transaction_id is None or not transaction_id.is_possible:
         raise Unreadable("its transaction ID is impossible")
-    node = _read_account(body.nodeAccountID)
+    node = read_account_id(body.nodeAccountID)
     return SignedBody(envelope.bodyBytes, pairs_once, transaction_id, node)
 
 
@@ -110,7 +110,7 @@ def find_kind(body: bytes) -> str:
 def find_paid(body: bytes, account_id: str) -> int:
     """The tinybars that an account pays in a transfer, without fees. It only explains: compare bytes."""
     amounts = TransactionBody.FromString(body).cryptoTransfer.transfers.accountAmounts
-    return -sum(each.amount for each in amounts if _read_account(each.accountID) == account_id)
+    return -sum(each.amount for each in amounts if read_account_id(each.accountID) == account_id)
 
 
 def _read_envelope(content: bytes) -> SignedTransaction:
@@ -129,10 +129,6 @@ def _read_pair(pair: SignaturePair) -> KeySignature:
     return KeySignature(
         pair.pubKeyPrefix, pair.ed25519 or pair.ECDSA_secp256k1, bool(pair.ECDSA_secp256k1)
     )
-
-
-def _read_account(account: AccountID) -> str:
-    return f"{account.shardNum}.{account.realmNum}.{account.accountNum}"
 
 
 def wrap_message(text: str) -> bytes:
@@ -192,6 +188,23 @@ def _find_needed(key: Key, signed: Collection[bytes]) -> dict[bytes, None] | Non
     if len(satisfied) < asked:
         return None
     return {public_key: None for needed in satisfied[:asked] for public_key in needed}
+
+
+def list_alternatives(key: Key) -> Iterator[Key]:
+    """The keys that are each enough for a key: itself, and those of a 1-of-N threshold key, also nested."""
+    yield key
+    if key.thresholdKey.threshold == 1:
+        for each in key.thresholdKey.keys.keys:
+            yield from list_alternatives(each)
+
+
+def list_sufficient(encoded: bytes) -> list[bytes]:
+    """The public keys that each satisfy a key alone; none if it is unreadable, or asks for more of them."""
+    try:
+        key = Key.FromString(encoded)
+    except DecodeError:
+        return []
+    return [*filter(None, map(_public_key, list_alternatives(key)))]
 
 
 def _list_public_keys(key: Key) -> Iterator[bytes]:

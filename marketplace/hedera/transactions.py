@@ -239,14 +239,6 @@ def read_first(transactions: bytes) -> bytes:
     return bytes(first.SerializeToString())
 
 
-def write_signed(body_bytes: bytes, public_key: bytes, signature: bytes) -> bytes:
-    """Write a body with one signature: the bytes of a HAPI TransactionList, as build_listing() does."""
-    kind = "ed25519" if len(public_key) == 32 else "ECDSA_secp256k1"
-    pair = hapi.SignaturePair(pubKeyPrefix=public_key, **{kind: signature})
-    signatures = hapi.SignatureMap(sigPair=[pair])
-    return write_list(SignedTransaction(bodyBytes=body_bytes, sigMap=signatures))
-
-
 def _body(envelope: Envelope, **data: Any) -> bytes:
     """Write the body of a transaction for one node. ``data``: the transaction's own part of the body.
 
@@ -277,6 +269,10 @@ def write_unsigned(body: bytes) -> bytes:
 def make_account_id(account_id: str) -> hapi.AccountID:
     shard, realm, number = numbers(account_id)
     return hapi.AccountID(shardNum=shard, realmNum=realm, accountNum=number)
+
+
+def read_account_id(account: hapi.AccountID) -> str:
+    return f"{account.shardNum}.{account.realmNum}.{account.accountNum}"
 
 
 def make_token_id(token_id: str) -> hapi.TokenID:

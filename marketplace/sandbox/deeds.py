@@ -2,7 +2,7 @@
 
 from flask import current_app
 
-from marketplace.hedera import times, transactions
+from marketplace.hedera import signatures, times, transactions
 from marketplace.hedera.ids import TransactionId
 from marketplace.hedera.transactions import (
     Envelope,
@@ -13,7 +13,6 @@ from marketplace.hedera.transactions import (
     build_offer_withdrawal,
     build_purchase_body,
     build_withdrawal,
-    write_signed,
 )
 from marketplace.market import memos
 from marketplace.market.nodes import next_node
@@ -80,7 +79,7 @@ def _envelope(payer: str, memo: str, then: int) -> Envelope:
 def _sign_for_market(body: bytes) -> bytes:
     signer = services().signer
     assert signer is not None  # noqa: S101  # the sandbox's own
-    return write_signed(body, *signer.sign(body))
+    return signatures.write(body, [signatures.KeySignature.of_key(*signer.sign(body))])
 
 
 def _write_memo(deed: Deed) -> str:

@@ -12,6 +12,7 @@ from marketplace.errors import MarketplaceError
 from marketplace.hedera import times
 from marketplace.market import moderation
 from marketplace.market.buying import fees
+from marketplace.market.buying.account_key import KeyWatch
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.services import application, services, write
 from marketplace.serving.systemd import notify, notify_alive
@@ -21,7 +22,6 @@ from marketplace.watcher import maintenance
 from marketplace.watcher.collection_figures import count_figures
 from marketplace.watcher.enrichment import make_enricher
 from marketplace.watcher.follow import Follower, backfill
-from marketplace.watcher.key_watch import KeyWatch
 from marketplace.watcher.maintenance import Ranker
 from marketplace.watcher.recheck import Rechecker
 from marketplace.watcher.sale_costs import store_sale_costs

@@ -12,9 +12,9 @@ from hiero_sandbox.database import read as read_ledger
 from hiero_sandbox.ledger import envelopes
 from hiero_sandbox.ledger import network_fees as ledger_fees
 from hiero_sandbox.ledger.consensus import NODE
-from marketplace.hedera import times
+from marketplace.hedera import signatures, times
 from marketplace.hedera.ids import TransactionId
-from marketplace.hedera.transactions import SoldNft, build_purchase_body, write_signed
+from marketplace.hedera.transactions import SoldNft, build_purchase_body
 from marketplace.sandbox import wallet
 from marketplace.watcher import maintenance
 from marketplace.watcher.follow import Follower
@@ -141,7 +141,7 @@ def signed_purchase(token=TOKEN, part=0, others=()):
         node_account_id="0.0.3", transaction_id=TransactionId(MARKET, 1_790_000_000, 5),
         memo="m" * 100, max_fee_tinybars=HBAR, valid_seconds=60,
     )  # fmt: skip
-    content = write_signed(body, bytes(32), bytes(64))
+    content = signatures.write(body, [signatures.KeySignature.of_key(bytes(32), bytes(64))])
     return wallet.sign(CHARLIE, content)
 
 

@@ -16,8 +16,8 @@ from hiero_sandbox.wallet import add_signature
 from marketplace.errors import SignerFailed
 from marketplace.ledger.objects import LedgerAccount, LedgerKey
 from marketplace.market.buying import account_key
+from marketplace.market.buying.account_key import KeyWatch, compare_last
 from marketplace.watcher.follow import Follower
-from marketplace.watcher.key_watch import KeyWatch, compare
 from tests import actions
 from tests.answers import assert_error
 from tests.engines import both_engines
@@ -152,7 +152,7 @@ def test_the_watcher_compares_after_a_refused_signature(market):
 
 def test_nothing_is_compared_before_the_first_signature(app):
     with app.app_context():
-        compare()
+        compare_last()
         assert account_key.find_state() is None
 
 

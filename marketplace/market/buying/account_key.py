@@ -1,25 +1,30 @@
 """The marketplace account's key: which keys can sign for the account, and whether the signer's key can.
 
-Processes that sign store the result. So does the watcher, which may have no signer.
+Processes that sign store the result. So does the watcher, which may have no signer: it compares the keys
+hourly, and when a transaction gives a reason.
 """
 
 import json
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TypedDict
 
 from flask import current_app
-from google.protobuf.message import DecodeError
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, SignerFailed, StartRefused
 from marketplace.hedera import times
-from marketplace.ledger import Deadline
-from marketplace.ledger.objects import LedgerAccount
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline
+from marketplace.ledger.objects import LedgerAccount, LedgerKey, Transaction
 from marketplace.market.buying.signer import Signer
+from marketplace.market.offers.rule import KEY_UPDATE
 from marketplace.services import mirror_node, read, write
 from marketplace.store import properties
 
 SINGLE_KEYS = ("ED25519", "ECDSA_SECP256K1")
 KEY_SECONDS = 3  # for the mirror node to show the account's key
+HOUR = 3600
+REFUSED = ("INVALID_SIGNATURE", "INVALID_PAYER_SIGNATURE")
 
 
 def find_keys(account: LedgerAccount | None) -> Sequence[bytes]:
@@ -36,7 +41,7 @@ def find_keys(account: LedgerAccount | None) -> Sequence[bytes]:
         return ()
     if key is None:
         raise SignerFailed(f"{account_id} is hollow: it has no key until it signs a transaction")
-    keys = [key.content] if key.type in SINGLE_KEYS else _list_alternatives(key.content)
+    keys = _list_sufficient(key)
     if not keys:
         raise SignerFailed(
             f"the key of {account_id} is a list of keys, or a contract ({key.type}): one signature is not"
@@ -45,21 +50,12 @@ def find_keys(account: LedgerAccount | None) -> Sequence[bytes]:
     return keys
 
 
-def _list_alternatives(encoded: bytes) -> list[bytes]:
-    """The simple keys of a 1-of-N threshold key; none for any other key."""
-    from hiero_sdk_python.hapi.services.basic_types_pb2 import Key  # the SDK takes 70 MB
+def _list_sufficient(key: LedgerKey) -> Sequence[bytes]:
+    if key.type in SINGLE_KEYS:
+        return [key.content]
+    from marketplace.hedera.signatures import list_sufficient  # the SDK takes 70 MB
 
-    try:
-        threshold = Key.FromString(encoded).thresholdKey
-    except DecodeError:
-        return []
-    if threshold.threshold != 1:
-        return []
-    return [
-        key.ed25519 or key.ECDSA_secp256k1
-        for key in threshold.keys.keys
-        if key.ed25519 or key.ECDSA_secp256k1
-    ]
+    return list_sufficient(key.content)
 
 
 def compare(public_key: bytes, account: LedgerAccount | None) -> None:
@@ -146,3 +142,37 @@ def _note(public_key: bytes, reason: str | None) -> None:
             log.error("Buying is off, because purchases cannot be signed: %s", reason)
         else:
             log.warning("Purchases can be signed again")
+
+
+class KeyWatch:
+    """When to compare next: at once after a reason, and again once all replicas show it."""
+
+    def __init__(self) -> None:
+        self._due = [float("-inf")]  # on the monotonic clock
+
+    def look_at(self, row: Transaction) -> None:
+        """Note a transaction that may have changed the account's key, or that its key did not sign."""
+        account_id = current_app.config["ACCOUNT_ID"]
+        is_update = row.name == KEY_UPDATE and row.entity_id == account_id
+        is_refused = row.result in REFUSED and row.payer == account_id and not row.scheduled
+        if is_update or is_refused:
+            now = time.monotonic()
+            self._due = [now, now + times.ALLOWED_LAG / times.SECOND, *self._due[-1:]]
+
+    def step(self) -> None:
+        """Compare if that is due. Raises the ledger's errors, and the database's."""
+        now = time.monotonic()
+        if now < min(self._due):
+            return
+        compare_last()
+        self._due = [moment for moment in self._due if moment > now] or [now + HOUR]
+
+
+def compare_last() -> None:
+    """Compare the key that signed last with the account's key. Raises the ledger's errors."""
+    state, account_id = find_state(), current_app.config["ACCOUNT_ID"]
+    if state is None:
+        return
+    account = mirror_node().find_account(account_id, Deadline(UNHURRIED_SECONDS))
+    with suppress(SignerFailed):  # it is stored
+        compare(bytes.fromhex(state["public_key"]), account)

@@ -338,14 +338,14 @@ def _add_signature(
     signer: Signer, body: bytes, of_buyer: "Sequence[KeySignature]", payer: LedgerAccount
 ) -> bytes:
     """The transaction with the buyer's signatures and ours: the bytes of a TransactionList."""
-    from marketplace.hedera.signatures import ECDSA_BYTES, KeySignature
-    from marketplace.hedera.signatures import write as write_signed
+    from marketplace.hedera import signatures
 
     public_key, signature = signer.sign(body)
     account_key.compare(public_key, payer)
-    ours = KeySignature(public_key, signature, len(public_key) == ECDSA_BYTES)
+    ours = signatures.KeySignature.of_key(public_key, signature)
     # The buyer may have the same key.
-    return write_signed(body, [ours, *(pair for pair in of_buyer if pair.prefix != public_key)])
+    others = [pair for pair in of_buyer if pair.prefix != public_key]
+    return signatures.write(body, [ours, *others])
 
 
 def _log_and_insert(

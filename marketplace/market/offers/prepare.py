@@ -21,7 +21,6 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.ledger.objects import LedgerKey
 from marketplace.market.buying import fees
 from marketplace.market.memos import acceptance_memo, offer_memo, offer_withdrawal_memo
 from marketplace.market.offers import checks
@@ -200,26 +199,14 @@ def require_unended(offer: OfferRow) -> None:
 
 def _require_key(account_id: str, offer: OfferRow, deadline: Deadline) -> None:
     """Raise OfferNotDeletable unless the account's key alone can delete the schedule."""
+    from marketplace.hedera.signatures import list_alternatives
+    from marketplace.hedera.transactions import make_key
+
     schedule, account = mirror_node().ask(
         partial(mirror_node().find_schedule, offer["schedule_id"], deadline),
         partial(mirror_node().find_account, account_id, deadline),
     )
     key = checks.find_key(account) if account else None
-    if not (schedule and key and _may_delete(schedule.admin_key, key)):
+    admin_key = schedule.admin_key if schedule else None
+    if not (key and admin_key and make_key(*key) in list_alternatives(make_key(*admin_key))):
         raise OfferNotDeletable(account_id, offer["schedule_id"], offer["expires_at"])
-
-
-def _may_delete(admin_key: LedgerKey | None, key: LedgerKey) -> bool:
-    from marketplace.hedera import transactions
-
-    return admin_key is not None and _contains(
-        transactions.make_key(*admin_key), transactions.make_key(*key)
-    )
-
-
-def _contains(admin_key: "Key", key: "Key") -> bool:
-    """Whether a key is this one, or a list of which this one is enough."""
-    if admin_key == key:
-        return True
-    threshold, keys = admin_key.thresholdKey.threshold, admin_key.thresholdKey.keys.keys
-    return threshold == 1 and any(_contains(each, key) for each in keys)

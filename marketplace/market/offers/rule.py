@@ -16,8 +16,6 @@ from marketplace.market.memos import read_offer_memo
 from marketplace.store.offers import OfferState
 
 if TYPE_CHECKING:
-    from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
-
     from marketplace.hedera.transactions import ScheduledSale
 
 MAX_FEE_TINYBARS = 10 * TINYBARS  # the highest cap of the execution's fee, which the bidder pays
@@ -212,15 +210,15 @@ def _read_body(content: bytes, market: str) -> "ScheduledSale | None":
         SchedulableTransactionBody,
     )
 
-    from marketplace.hedera.transactions import ScheduledSale
+    from marketplace.hedera.transactions import ScheduledSale, read_account_id
 
     body = SchedulableTransactionBody.FromString(content)
     units = next(iter(body.cryptoTransfer.tokenTransfers))
     moved = next(iter(units.nftTransfers))
     token = f"{units.token.shardNum}.{units.token.realmNum}.{units.token.tokenNum}"
-    seller, bidder = _write_id(moved.senderAccountID), _write_id(moved.receiverAccountID)
+    seller, bidder = map(read_account_id, (moved.senderAccountID, moved.receiverAccountID))
     amounts = {
-        _write_id(each.accountID): each.amount
+        read_account_id(each.accountID): each.amount
         for each in body.cryptoTransfer.transfers.accountAmounts
     }
     price, rest = divmod(-amounts.get(bidder, 0), TINYBARS)
@@ -248,14 +246,10 @@ def _read_body(content: bytes, market: str) -> "ScheduledSale | None":
     # SDKs differ in the order of the accounts. Any other content, known or unknown, changes the bytes: the
     # same library read both.
     body.cryptoTransfer.transfers.accountAmounts.sort(
-        key=lambda each: numbers(_write_id(each.accountID))
+        key=lambda each: numbers(read_account_id(each.accountID))
     )
     if is_sane and body.SerializeToString(deterministic=True) == sale.build().SerializeToString(
         deterministic=True
     ):
         return sale
     return None
-
-
-def _write_id(account: "AccountID") -> str:
-    return f"{account.shardNum}.{account.realmNum}.{account.accountNum}"
