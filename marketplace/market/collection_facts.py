@@ -57,7 +57,7 @@ def _describe(fee: Any) -> Columns:
     }
 
 
-def find_fees(token: str, deadline: Deadline) -> LedgerToken | None:
+def recall_token(token: str, deadline: Deadline) -> LedgerToken | None:
     """A collection with its custom fees and its treasury, as they were last read.
 
     Asks the ledger if they were never read. None if there is no such token. Raises the ledger's errors.

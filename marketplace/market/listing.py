@@ -77,12 +77,12 @@ def _find_received(
     """
     token_id = request.nft_ids[0].token
     try:
-        token = collection_facts.find_fees(token_id, deadline)
+        token = collection_facts.recall_token(token_id, deadline)
         if token is None:
             return None
         sale_checks.require_unchangeable(token_id, token)
         credit = find_credit(listing_price, current_app.config["SALE_FEE_BASIS_POINTS"])
-        lot = sale_checks.Lot(token_id, request.account_id, credit, None)
+        lot = sale_checks.Lot(token_id, request.account_id, credit)
         return sale_checks.find_received(lot, token)
     except (LedgerUnreachable, LedgerAnswerInvalid):
         return None

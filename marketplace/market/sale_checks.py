@@ -97,12 +97,12 @@ def ask(
     questions: list[Callable[[], Any]] = [partial(mirror.find_token, id, deadline) for id in tokens]
     questions += [partial(mirror.find_account, id, deadline) for id in accounts]
     questions += [partial(mirror.find_relationship, *each, deadline) for each in holdings]
-    found = iter(mirror.ask(*questions))
+    found, rest = mirror.ask(*questions), len(tokens) + len(accounts)
     return Answers(
         buyer_id,
-        tokens=dict(zip(tokens, found, strict=False)),
-        accounts=known | dict(zip(accounts, found, strict=False)),
-        relationships=dict(zip(holdings, found, strict=False)),
+        tokens=dict(zip(tokens, found[: len(tokens)], strict=True)),
+        accounts=known | dict(zip(accounts, found[len(tokens) : rest], strict=True)),
+        relationships=dict(zip(holdings, found[rest:], strict=True)),
         deadline=deadline,
     )
 
@@ -177,8 +177,8 @@ class Lot(NamedTuple):
     token: str
     seller: str
     credit: int  # tinybars, in all
-    listed_at: str | None  # when the seller listed the first one, as in the database
     nfts: int = 1
+    listed_at: str | None = None  # when the seller listed the first one, as in the database
 
 
 def require_payable(lot: Lot, token: LedgerToken) -> None:
@@ -258,8 +258,8 @@ def group_by_seller(nfts: Sequence[NftRow]) -> list[Lot]:
                 token,
                 seller,
                 credit=sum(find_credit(nft["listing_price"], basis_points) for nft in sold),
-                listed_at=None if None in dates else min(filter(None, dates)),
                 nfts=len(sold),
+                listed_at=None if None in dates else min(filter(None, dates)),
             )
         )
     rest = 1 + bool(basis_points)  # the buyer, and the marketplace

@@ -415,5 +415,5 @@ def test_exempt_accounts_pay_no_custom_fees(seller, owed):
         fixed_fees=(FixedFee(COLLECTOR, 5, None),),
         royalties=(RoyaltyFee(OTHER, 1, 100, None, exempts_collectors=True),),
     )
-    royalties, fixed_fees = find_owed(Lot(TOKEN, seller, 1000, None), token)
+    royalties, fixed_fees = find_owed(Lot(TOKEN, seller, 1000), token)
     assert len([*royalties, *fixed_fees]) == owed

@@ -66,7 +66,7 @@ def require_possible(nft: NftRow, bidder: str, price: int, part: int, deadline: 
     _require_keys([account for account in (buyer, owner) if account])
     sale_checks.require_able(sold, price, answers, seller_signs=True)
     token = answers.token(nft["token"])
-    lot = sale_checks.Lot(nft["token"], seller, price * TINYBARS - part, None)
+    lot = sale_checks.Lot(nft["token"], seller, price * TINYBARS - part)
     sale_checks.require_unchangeable(lot.token, token)
     received = sale_checks.find_received(lot, token)
     sale_checks.require_few_changes(bidder, [lot], answers.token)
