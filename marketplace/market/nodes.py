@@ -122,7 +122,7 @@ def submit(transactions: bytes, node: str, transaction_id: str, kind: str) -> No
     Raises NodesUnreachable or TransactionRefused: then the node has not taken it.
     """
     try:
-        code = _send(transactions, node)
+        code = _send_to_node(transactions, node)
     except NodeUnreachable as error:
         note_unreachable(node)
         raise NodesUnreachable(f"there is no connection to {error}") from None
@@ -137,7 +137,7 @@ def submit(transactions: bytes, node: str, transaction_id: str, kind: str) -> No
         raise TransactionRefused(transaction_id, kind, code)
 
 
-def _send(transactions: bytes, node: str) -> str:
+def _send_to_node(transactions: bytes, node: str) -> str:
     """Return the node's precheck code. Raises NodeUnreachable and NodeSilent."""
     from marketplace.hedera.transactions import read_first
 
@@ -152,13 +152,13 @@ def _send(transactions: bytes, node: str) -> str:
     failure = f"{node}, which has no address"
     for address in addresses:
         try:
-            return send(address, transaction, deadline)
+            return send_to_address(address, transaction, deadline)
         except NodeUnreachable:
             failure = address
     raise NodeUnreachable(failure)
 
 
-def send(address: str, transaction: bytes, deadline: Deadline) -> str:
+def send_to_address(address: str, transaction: bytes, deadline: Deadline) -> str:
     """Submit the bytes of a HAPI Transaction, and return the node's precheck code: OK, BUSY, ...
 
     Raises NodeUnreachable or NodeSilent.
@@ -167,7 +167,7 @@ def send(address: str, transaction: bytes, deadline: Deadline) -> str:
 
     from marketplace.hedera import signatures
 
-    kind = signatures.find_kind(signatures.read(transaction).body)
+    method = METHODS[signatures.find_kind(signatures.read(transaction).body)]
     options = [("grpc.use_local_subchannel_pool", 1)]
     with grpc.insecure_channel(address, options) as channel:
         try:
@@ -175,7 +175,7 @@ def send(address: str, transaction: bytes, deadline: Deadline) -> str:
             grpc.channel_ready_future(channel).result(connect_seconds)
         except grpc.FutureTimeoutError:
             raise NodeUnreachable(address) from None
-        call = channel.unary_unary(f"/proto.{METHODS[kind]}")
+        call = channel.unary_unary(f"/proto.{method}")
         try:
             answer = call(transaction, timeout=min(ANSWER_SECONDS, deadline.left))
         except grpc.RpcError as error:

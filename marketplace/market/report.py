@@ -86,7 +86,7 @@ def hand_in(request: TransactionRequest, transaction: bytes, signature_map: byte
         raise FieldInvalid({"json": {"signedTransaction": [message]}}) from None
     is_purchase = handed_in.transaction_id.account_id == current_app.config["ACCOUNT_ID"]
     if is_purchase and request.nft_ids:
-        row, is_new = purchase.hand_in(request, handed_in)
+        row, is_new = purchase.sign_and_submit(request, handed_in)
     else:
         row, is_new = _submit_unchanged(handed_in), True
     if is_new and not _is_on_ledger(handed_in.transaction_id, request.caller):

@@ -12,7 +12,7 @@ from harness.serving import node
 from harness.wallets import seal
 from marketplace.hedera.transactions import read_first
 from marketplace.ledger.rate import Deadline
-from marketplace.market.nodes import NodeSilent, NodeUnreachable, send
+from marketplace.market.nodes import NodeSilent, NodeUnreachable, send_to_address
 from marketplace.sandbox import wallet
 from sandbox.tests.schedules import about, creation_of, payment
 
@@ -36,26 +36,26 @@ def creation(memo="offer"):
 
 def test_a_node_takes_a_schedule_once_and_its_deletion(address):
     transaction = creation()
-    assert send(address, transaction, Deadline(5)) == "OK"
-    assert send(address, transaction, Deadline(5)) == "DUPLICATE_TRANSACTION"
+    assert send_to_address(address, transaction, Deadline(5)) == "OK"
+    assert send_to_address(address, transaction, Deadline(5)) == "DUPLICATE_TRANSACTION"
     deletion = signed(about("scheduleDelete", "0.0.999999", MARKET))
-    assert send(address, deletion, Deadline(5)) == "OK"
+    assert send_to_address(address, deletion, Deadline(5)) == "OK"
 
 
 def test_a_node_says_why_it_takes_none(address):
     unsigned = creation_of(payment(), payer=MARKET)
     content = read_first(wallet.sign("0.0.1002", seal(unsigned)))
-    assert send(address, content, Deadline(5)) == "INVALID_SIGNATURE"
+    assert send_to_address(address, content, Deadline(5)) == "INVALID_SIGNATURE"
 
 
 def test_a_closed_port_is_unreachable():
     with reserved_port() as port, pytest.raises(NodeUnreachable):
-        send(f"127.0.0.1:{port}", creation(), Deadline(0.5))
+        send_to_address(f"127.0.0.1:{port}", creation(), Deadline(0.5))
 
 
 def test_what_speaks_no_grpc_is_unreachable():
     with serve_raw(silence) as url, pytest.raises(NodeUnreachable):
-        send(url.removeprefix("http://"), creation(), Deadline(0.5))
+        send_to_address(url.removeprefix("http://"), creation(), Deadline(0.5))
 
 
 def test_a_node_that_does_not_answer_may_have_the_transaction():
@@ -64,7 +64,7 @@ def test_a_node_that_does_not_answer_may_have_the_transaction():
 
     with serve_node(CREATE, hang) as address, pytest.raises(NodeSilent, match="DEADLINE_EXCEEDED"):
         began = time.monotonic()
-        send(address, creation(), Deadline(1))
+        send_to_address(address, creation(), Deadline(1))
     assert time.monotonic() - began < 4
 
 
@@ -73,7 +73,7 @@ def test_a_node_that_breaks_off_may_have_the_transaction():
         context.abort(grpc.StatusCode.UNAVAILABLE, "It stops")
 
     with serve_node(CREATE, break_off) as address, pytest.raises(NodeSilent, match="UNAVAILABLE"):
-        send(address, creation(), Deadline(2))
+        send_to_address(address, creation(), Deadline(2))
 
 
 def test_an_unknown_code_is_a_number():
@@ -81,4 +81,4 @@ def test_an_unknown_code_is_a_number():
         return b"\x08\xff\x7f"  # nodeTransactionPrecheckCode: 16383
 
     with serve_node(CREATE, answer) as address:
-        assert send(address, creation(), Deadline(2)) == "16383"
+        assert send_to_address(address, creation(), Deadline(2)) == "16383"

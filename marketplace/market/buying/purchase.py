@@ -18,16 +18,12 @@ from marketplace.errors import (
     BalanceTooLow,
     BuyerIsOwner,
     BuyingOff,
-    FeesSpent,
     LedgerUndecided,
     MarketplaceError,
     NotAsPrepared,
     NotListed,
     PriceChanged,
-    PurchaseImpossible,
-    PurchaseInProgress,
     SignatureInvalid,
-    TooManyFailed,
     TransactionExpired,
 )
 from marketplace.hedera import times
@@ -75,17 +71,6 @@ if TYPE_CHECKING:  # the SDK takes 70 MB
 # Longer than a submission takes: then no other request is submitting the purchase any more.
 SUBMITTING = 10 * times.SECOND
 NOTHING: Mapping[NftId, int] = {}
-# What an equal request may cause that was faster: the NFT is sold or about to be, and the buyer has paid.
-CAUSED_BY_EQUAL = (
-    NotListed,
-    BuyerIsOwner,
-    LedgerUndecided,
-    PurchaseImpossible,
-    PurchaseInProgress,
-    TooManyFailed,
-    FeesSpent,
-    BalanceTooLow,
-)
 
 
 def prepare(
@@ -130,6 +115,8 @@ def _reconcile_and_check(
     buyer_id = request.account_id
     require_none_hidden(request.nft_ids)
     require_not_blocked(buyer_id)
+    if buyer_id == current_app.config["ACCOUNT_ID"]:
+        raise AccountIsMarketplace(buyer_id)
     # Read this before the prices, so that they were in force after the purchase became valid.
     present = find_present(deadline)
     nfts = _find_for_sale(request, expected_prices, deadline)
@@ -167,8 +154,6 @@ def _find_for_sale(
             raise NotListed(*nft_id)
         if nft["owner"] == buyer_id:
             raise BuyerIsOwner(buyer_id, *nft_id)
-        if buyer_id == current_app.config["ACCOUNT_ID"]:
-            raise AccountIsMarketplace(buyer_id)
         if expected_price not in (None, nft["listing_price"]):
             raise PriceChanged(*nft_id, expected_price, nft["listing_price"])
         return nft
@@ -232,7 +217,7 @@ def _write_memo(nfts: Sequence[NftRow]) -> str:
     return purchase_memo(nfts[0]["token"], nfts[0]["serial_no"], price, name)
 
 
-def hand_in(
+def sign_and_submit(
     request: TransactionRequest, handed_in: "SignedBody"
 ) -> tuple[PreparedTransactionRow, bool]:
     """Sign and submit a purchase, or submit it again if it may not have been. Returns whether it is new.
@@ -245,7 +230,8 @@ def hand_in(
         try:
             with fees.refusals_counted(request):
                 row, is_new = _sign_and_store(request, handed_in)
-        except CAUSED_BY_EQUAL:
+        except MarketplaceError:
+            # An equal request may have been faster, and have stored it.
             row = prepared_transactions.get_prepared_transaction(read(), id)
             if row is None:
                 raise
