@@ -18,7 +18,7 @@ from marketplace.api.application import name_routes
 from marketplace.errors import MarketplaceError, StartRefused
 from marketplace.hedera import times
 from marketplace.market.nodes import NodeSilent
-from marketplace.sandbox import addresses, gateway, transport, wallet
+from marketplace.sandbox import addresses, gateway, wallet
 from marketplace.sandbox.addresses import PATH
 from marketplace.sandbox.application import create_sandbox
 from marketplace.services import Sandbox
@@ -54,8 +54,8 @@ def init_app(app: Flask, database: Engine) -> Sandbox:
         app=sandbox,
         guard=partial(HostGuard, public_url=app.config["PUBLIC_URL"], hint=HOST_HINT),
         serve=serve,
-        adapters={f"{prefix}/": transport.WSGIAdapter(sandbox, prefix)},
-        gateway_adapters=partial(transport.make_gateway_adapters, prefix),
+        adapters={f"{prefix}/": gateway.WSGIAdapter(sandbox, prefix)},
+        gateway_adapters=partial(gateway.make_gateway_adapters, prefix),
         find_key=wallet.public_key,
         submit=partial(_submit, sandbox),
         sign=wallet.signer(app.config["ACCOUNT_ID"]),

@@ -16,7 +16,7 @@ from harness.serving import ROOT
 from marketplace.market import moderation
 from marketplace.market.memos import listing_memo
 from marketplace.market.moderation import Ruling, Subject
-from marketplace.sandbox.transport import WSGIAdapter
+from marketplace.sandbox.gateway import WSGIAdapter
 from marketplace.services import services, write
 from marketplace.store import properties
 from tests.engines import both_engines

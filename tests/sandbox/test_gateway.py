@@ -5,7 +5,7 @@ import requests
 
 from marketplace.ledger.rate import Deadline, TimeIsUp
 from marketplace.sandbox import catalogue
-from marketplace.sandbox.transport import make_gateway_adapters
+from marketplace.sandbox.gateway import make_gateway_adapters
 from marketplace.watcher.strangers.resolver import interrupt_at
 
 PREFIX = "http://sandbox"
