@@ -22,7 +22,7 @@ def clean_text(value: object, limit: int = MAX_TEXT) -> str | None:
     return clean[:limit] or None
 
 
-def shown(value: object) -> str:
+def quote(value: object) -> str:
     """A client's value for an error message: as JSON, in ASCII, and cut to 60 characters."""
     try:
         text = json.dumps(value)

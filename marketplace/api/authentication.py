@@ -28,7 +28,7 @@ from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import AccessTokenRow, hash_token
 from marketplace.store.engine import Engine
-from marketplace.text import shown
+from marketplace.text import quote
 from marketplace.wsgi_environ import END_USER, OF_PAGE, TOKEN_NAME, TRUSTED
 
 Authenticate = Callable[[Request, str], bool | str]
@@ -54,7 +54,7 @@ def authenticate(request: Request, scope: str) -> bool:
     ask_again_at = 0 if cached else _note_use(row)
     if scope not in row["scopes"].split():
         raise Forbidden(
-            f"This access token lacks the scope {shown(scope)}",
+            f"This access token lacks the scope {quote(scope)}",
             headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
         )
     if cache and not cached:

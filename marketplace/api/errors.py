@@ -20,7 +20,7 @@ from marketplace.errors import (
     find_kinds,
 )
 from marketplace.store.connection import DatabaseError, explain
-from marketplace.text import camel_case, shown, upper_words
+from marketplace.text import camel_case, quote, upper_words
 
 Answer = tuple[dict[str, Any], int, dict[str, str]]
 
@@ -58,7 +58,7 @@ def _translate(error: HTTPException) -> MarketplaceError | None:
         return errors.FieldInvalid(invalid)
     match error:
         case exceptions.BadHost():
-            host = shown(request.environ.get("HTTP_HOST"))
+            host = quote(request.environ.get("HTTP_HOST"))
             return errors.BadRequest(f"The header Host is not a host: {host}")
         case exceptions.BadRequest():
             return errors.BadRequest(_describe(error))
@@ -68,7 +68,7 @@ def _translate(error: HTTPException) -> MarketplaceError | None:
             return errors.Forbidden(_describe(error))
         case exceptions.NotFound():
             return errors.NotFound(
-                f"There is nothing at {shown(request.path)}: the API reference lists every address"
+                f"There is nothing at {quote(request.path)}: the API reference lists every address"
             )
         case exceptions.MethodNotAllowed():
             allowed = ", ".join(sorted(error.valid_methods or ()))

@@ -25,7 +25,7 @@ from marketplace.hedera.ids import (
     is_evm_address,
 )
 from marketplace.services import services
-from marketplace.text import shown
+from marketplace.text import quote
 
 DIGITS = re.compile("0|[1-9][0-9]{0,18}")
 MAX_TRAIT_NAME, MAX_TRAIT_VALUE = 100, 200
@@ -83,7 +83,7 @@ class Strict(fields.Field[Any]):
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         read = self.read(value)
         if read is None:
-            raise self.make_error("expected", expected=self.expected, value=shown(value))
+            raise self.make_error("expected", expected=self.expected, value=quote(value))
         return read
 
 
@@ -180,7 +180,7 @@ class NftObjects(Strict, fields.List[Any]):
 
     def _read_item(self, place: int, item: Any) -> dict[str, Any]:
         if not isinstance(item, dict):
-            raise ValidationError(f"has {shown(item)} at place {place}, not an NFT {self._kind}")
+            raise ValidationError(f"has {quote(item)} at place {place}, not an NFT {self._kind}")
         try:
             nft: dict[str, Any] = self._schema.load(item)
         except ValidationError as error:
@@ -203,7 +203,7 @@ class WalletName(fields.String):
         wallets = current_app.config["WALLETS"]
         if value not in wallets:
             raise NotFound(
-                f"{shown(value)} is not a wallet of this service. Its wallets are: {', '.join(wallets)}"
+                f"{quote(value)} is not a wallet of this service. Its wallets are: {', '.join(wallets)}"
             )
         return value
 

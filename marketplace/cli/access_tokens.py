@@ -12,7 +12,7 @@ from marketplace.services import read, write
 from marketplace.settings import parse_rate
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import SCOPES, VISITORS, create
-from marketplace.text import shown
+from marketplace.text import quote
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
@@ -77,7 +77,7 @@ def create_command(
 ) -> None:
     """Create an access token and print it. It cannot be shown again."""
     if not name.isprintable() or not 1 <= len(name) <= 64:
-        raise click.ClickException(f"{shown(name)} is not a name of 1 to 64 printable characters")
+        raise click.ClickException(f"{quote(name)} is not a name of 1 to 64 printable characters")
     if name == VISITORS:
         raise click.ClickException(f"{name} stands for all visitors: take another name")
     token = create(name, scopes, seconds, rate)

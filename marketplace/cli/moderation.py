@@ -17,7 +17,7 @@ from marketplace.market import moderation
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.services import mirror_node, read
 from marketplace.store import decisions
-from marketplace.text import shown
+from marketplace.text import quote
 
 STDIN = Path("-")
 LOOK_SECONDS = 5  # for an account on the ledger
@@ -125,7 +125,7 @@ def _read(file: str, text: str) -> list[str]:
         id = line.partition("#")[0].strip()
         if id and not is_entity_id(id):
             raise click.ClickException(
-                f"{file}, line {number}: {shown(id)} is not an account id (0.0.1234). Nothing was changed"
+                f"{file}, line {number}: {quote(id)} is not an account id (0.0.1234). Nothing was changed"
             )
         ids += [id] if id else []
     return [*dict.fromkeys(ids)]
@@ -151,7 +151,7 @@ def verify_command(token: str, reason: str | None) -> None:
     it gets another name or symbol, it is verified no more until you verify it again.
     """
     verified = moderation.verify(token, Ruling(reason or ""))
-    name = f"{shown(verified.name)} ({shown(verified.symbol)})"
+    name = f"{quote(verified.name)} ({quote(verified.symbol)})"
     echo(f"Verified {token} as {name}. To undo: {command(f'unverify {token}')}")
 
 
@@ -191,7 +191,7 @@ def hidden_command(as_json: bool) -> None:
         echo("Nothing is hidden, blocked or verified")
     for row in rows:
         public = " (public)" if row["public"] else ""
-        name = f"  {shown(row['name'])}" if row["kind"] == "verified" else ""
+        name = f"  {quote(row['name'])}" if row["kind"] == "verified" else ""
         name += ", suspended: it has another name now" if row["suspended"] else ""
         file = f"  [{row['file']}]" if row["file"] else ""
         by = f" by {row['by']}" if row["by"] else ""

@@ -20,7 +20,7 @@ from marketplace.settings import PREFIX, SETTINGS, format_setting
 from marketplace.store import disks
 from marketplace.store.decisions import list_suspended
 from marketplace.store.events import get_feed
-from marketplace.text import shown
+from marketplace.text import quote
 from marketplace.version import __version__
 
 # As in examples/alerts.yml.
@@ -78,7 +78,7 @@ def _describe_database(faults: list[str]) -> Iterator[str]:
         yield f"Reset          {NetworkReset(reason)}"
         faults.append("The mirror node shows another ledger")
     for row in list_suspended(read()):
-        name, verify = shown(row["name_now"]), command(f"verify {row['token']}")
+        name, verify = quote(row["name_now"]), command(f"verify {row['token']}")
         yield f"Verified       no more: {row['token']} is {name} now. If that is right: {verify}"
     yield f"Nodes          {', '.join(list_nodes())}"
     for node in list_gone_nodes():

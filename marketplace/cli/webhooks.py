@@ -11,7 +11,7 @@ from marketplace.hedera import times
 from marketplace.services import read, write
 from marketplace.store import webhooks
 from marketplace.store.webhooks import WebhookRow
-from marketplace.text import shown
+from marketplace.text import quote
 from marketplace.watcher.webhooks import signing
 
 URL = r"https?://[^\s/?#@\\]+([/?][^\s#\\]{0,1000})?"
@@ -125,5 +125,5 @@ def _find(id: str) -> WebhookRow:
     webhook = webhooks.get_webhook(read(), id)
     if webhook is None:
         shows = command("webhook list")
-        raise click.ClickException(f"There is no webhook {shown(id)}: {shows} shows all")
+        raise click.ClickException(f"There is no webhook {quote(id)}: {shows} shows all")
     return webhook

@@ -3,10 +3,7 @@
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from marketplace.text import (
-    printable,
-    upper_words,
-)
+from marketplace.text import printable, upper_words
 
 # Groups of calls that share errors, in the words of the table.
 ANYWHERE = "any address"

@@ -14,9 +14,7 @@ from marketplace.errors.base import (
     SCOPED,
     MarketplaceError,
 )
-from marketplace.text import (
-    shown,
-)
+from marketplace.text import quote
 
 
 class BadRequest(MarketplaceError):
@@ -125,7 +123,7 @@ class ContentTypeNotJson(MarketplaceError):
     example = ("text/plain",)
 
     def __init__(self, content_type: str | None) -> None:
-        super().__init__(shown(content_type) if content_type else "missing")
+        super().__init__(quote(content_type) if content_type else "missing")
 
 
 class NotAuthenticated(MarketplaceError):

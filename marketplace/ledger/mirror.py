@@ -50,7 +50,7 @@ from marketplace.ledger.objects import (
     Transaction,
 )
 from marketplace.ledger.rate import UNHURRIED_SECONDS, Deadline, MirrorRate, TimeIsUp
-from marketplace.text import shown
+from marketplace.text import quote
 
 MAX_ANSWER_BYTES = 5 * 1024 * 1024
 ATTEMPTS = 3
@@ -167,7 +167,7 @@ class MirrorNode:
                 yield read(Nft, item)
             except ValueError as error:
                 named = item if isinstance(item, dict) else {}
-                name = f"{shown(named.get('token_id'))} #{shown(named.get('serial_number'))}"
+                name = f"{quote(named.get('token_id'))} #{quote(named.get('serial_number'))}"
                 yield self._invalid(path, f"{name} {error}"[:200])
 
     def find_history(self, token: str, serial_no: int, deadline: Deadline, since: int) -> History:

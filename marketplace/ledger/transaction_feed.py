@@ -9,7 +9,7 @@ from marshmallow import ValidationError
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger.answers import moment, read, read_list
 from marketplace.ledger.objects import LedgerNftTransfer, Transaction
-from marketplace.text import shown
+from marketplace.text import quote
 
 # The types of transactions that change an offer, beside those that change its bidder's key.
 OF_OFFERS = ("SCHEDULECREATE", "SCHEDULEDELETE", "SCHEDULESIGN")
@@ -55,7 +55,7 @@ def read_page(document: Mapping[str, Any], after: int, payer: str, length: int) 
         try:
             rows.append(read(Transaction, row))
         except ValueError as error:
-            moment = shown(row["consensus_timestamp"])
+            moment = quote(row["consensus_timestamp"])
             log = logging.getLogger("marketplace")
             log.warning("The transaction of %s makes no sense: %s", moment, error)
             odd.append(_read_odd(row))

@@ -17,7 +17,7 @@ from marketplace.store import collection_search, nft_collections
 from marketplace.store.accounts import get_volume_of_seller
 from marketplace.store.connection import Connection
 from marketplace.store.nft_collections import CollectionRow
-from marketplace.text import clean_text, shown
+from marketplace.text import clean_text, quote
 
 Columns = dict[str, Any]
 F = TypeVar("F", RoyaltyFee, FixedFee)
@@ -155,10 +155,10 @@ def _store_read(db: Connection, columns: Columns, until: str | None = None) -> N
         current_app.logger.warning(
             "%s is verified no more: it was renamed from %s (%s) to %s (%s). If that is right: %s",
             stored["token"],
-            shown(before["name"]),
-            shown(before["symbol"]),
-            shown(stored["name"]),
-            shown(stored["symbol"]),
+            quote(before["name"]),
+            quote(before["symbol"]),
+            quote(stored["name"]),
+            quote(stored["symbol"]),
             command(f"verify {stored['token']}"),
         )
 

@@ -21,7 +21,7 @@ from marketplace.store.decisions import DecisionRow
 from marketplace.store.nfts import NftRow
 from marketplace.store.prepared_transactions import PreparedNftRow
 from marketplace.store.rechecks import NEVER_COMPARED, RecheckRow
-from marketplace.text import shown
+from marketplace.text import quote
 
 SECONDS = 30  # for the ledger's facts about one NFT
 PREPARED = 5  # transactions, the newest
@@ -43,7 +43,7 @@ def explain_nft(nft_id: NftId) -> Iterator[Line]:
     if verdict:
         yield from _describe_points(verdict)
     if facts and facts.transaction:
-        yield "Memo", shown(facts.transaction.memo.decode(errors="replace"))
+        yield "Memo", quote(facts.transaction.memo.decode(errors="replace"))
     if verdict and _is_different(stored, verdict):
         yield (
             "They differ",
@@ -195,7 +195,7 @@ def _describe_metadata(nft: NftRow) -> Iterator[Line]:
     tried = f"{nft['attempts']} failed attempts, {again}"
     yield (
         "Metadata",
-        f"incomplete: {shown(nft['missing'])} ({tried}); its pointer is {shown(nft['metadata'])}",
+        f"incomplete: {quote(nft['missing'])} ({tried}); its pointer is {quote(nft['metadata'])}",
     )
 
 
@@ -211,7 +211,7 @@ def _describe_prepared(rows: Sequence[PreparedNftRow], on_ledger: str | None) ->
         yield (
             f"Prepared {times.to_second(row['prepared_at'])}",
             f"{row['kind']}{price}, signed by {row['account_id']}: {row['transaction_id']}, {state}"
-            f" (access token {shown(row['caller'])}, end user {shown(row['end_user'])})",
+            f" (access token {quote(row['caller'])}, end user {quote(row['end_user'])})",
         )
     if not rows:
         yield "Prepared", "nothing within the last hours"

@@ -39,7 +39,7 @@ from marketplace.store import prepared_transactions, properties
 from marketplace.store.connection import Connection
 from marketplace.store.nfts import NftRow
 from marketplace.store.prepared_transactions import UNSETTLED
-from marketplace.text import shown
+from marketplace.text import quote
 
 ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
 # Between the clocks of two machines, of which each is near enough to the mirror node's.
@@ -213,7 +213,7 @@ def refusals_counted(request: TransactionRequest) -> Iterator[None]:
             warn_once_a_minute(
                 "Refused a purchase by %s (access token %s, end user %s): %s",
                 request.account_id,
-                *map(shown, request.caller),
+                *map(quote, request.caller),
                 error,
             )
         raise

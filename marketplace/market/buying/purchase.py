@@ -63,7 +63,7 @@ from marketplace.store.decisions import is_withheld
 from marketplace.store.nfts import NftRow
 from marketplace.store.prepared_transactions import PreparedTransactionRow
 from marketplace.store.rechecks import What, is_final
-from marketplace.text import shown
+from marketplace.text import quote
 
 if TYPE_CHECKING:  # the SDK takes 70 MB
     from marketplace.hedera.signatures import KeySignature, SignedBody
@@ -353,8 +353,8 @@ def _log_and_insert(
         request.account_id,
         transaction_id,
         purchase.fee,
-        shown(request.caller.token),
-        shown(request.caller.end_user),
+        quote(request.caller.token),
+        quote(request.caller.end_user),
     )
     row = insert(
         db,
