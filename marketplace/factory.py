@@ -21,11 +21,9 @@ from marketplace.api import (
     listings,
     media,
     metrics,
-    network,
     nft_collections,
     nfts,
     offers,
-    orderbook,
     reference,
     search,
     sitemap,
@@ -147,10 +145,11 @@ def _register_blueprints(app: Flask) -> None:
     prefix = app.config["API_PREFIX"]
     api = Api(app, app.config["NAME"], DESCRIPTION, prefix=prefix)
     versioned = (
-        nfts, nft_collections, traits, search, network, users, orderbook, events, listings, offers
+        nfts.blp, nft_collections.blp, traits.blp, search.blp, status.network_blp, users.blp,
+        nfts.orderbook_blp, events.blp, listings.blp, offers.blp,
     )  # fmt: skip
-    for module in versioned:
-        api.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
+    for blueprint in versioned:
+        api.register_blueprint(blueprint, url_prefix=f"{prefix}/v1")
     for module in (status, metrics):
         api.register_blueprint(module.blp)
     app.register_blueprint(media.blp)

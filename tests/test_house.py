@@ -60,7 +60,7 @@ WITHOUT = {
     "store/nfts.py": ("flask",),
     "market/listing_rule.py": ("flask", "marketplace.store", "marketplace.hedera.times"),
     "hedera": ("flask", "requests"),
-    "api/schemas": ("marketplace.store", "marketplace.market"),
+    "api/schemas.py": ("marketplace.store", "marketplace.market"),
     "api/fields.py": ("marketplace.store", "marketplace.market"),
     "cli": ("flask.request",),
     "watcher": ("flask.request",),

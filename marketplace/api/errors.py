@@ -6,12 +6,15 @@ from typing import Any, NamedTuple
 
 from apispec import APISpec
 from flask import Flask, current_app, request
+from marshmallow import fields
 from werkzeug import exceptions
 from werkzeug.exceptions import HTTPException
 from werkzeug.http import HTTP_STATUS_CODES
 
 from marketplace import errors
+from marketplace.api.fields import CamelCaseSchema
 from marketplace.api.paging import documented
+from marketplace.api.schemas import show, text
 from marketplace.errors import (
     DatabaseUnreachable,
     DatabaseUnusable,
@@ -23,6 +26,62 @@ from marketplace.store.connection import DatabaseError, explain
 from marketplace.text import camel_case, quote, upper_words
 
 Answer = tuple[dict[str, Any], int, dict[str, str]]
+
+
+def wrong_fields(place: str) -> fields.Dict:
+    """What is wrong with each field of a place, by the field's name."""
+    sentences = fields.List(fields.String())
+    metadata = {"description": f"What is wrong with each field of the {place}"}
+    return fields.Dict(keys=fields.String(), values=sentences, metadata=metadata)
+
+
+class LedgerErrorSchema(CamelCaseSchema):
+    """The ledger's refusal, or the one that is to be expected."""
+
+    result = fields.List(
+        fields.String(),
+        required=True,
+        metadata={
+            "description": "The ledger's result code",
+            "example": ["INSUFFICIENT_ACCOUNT_BALANCE"],
+        },
+    )
+
+
+class ErrorDetailsSchema(CamelCaseSchema):
+    """What is wrong, by place. A place where nothing is wrong is missing."""
+
+    path = wrong_fields("path")
+    query = wrong_fields("query")
+    headers = wrong_fields("headers")
+    json = wrong_fields("body")
+    nfts = fields.Dict(
+        keys=fields.String(),
+        values=fields.List(fields.String()),
+        metadata={"description": "What is wrong with each of several NFTs, by 0.0.5001:7"},
+    )
+    ledger = fields.Nested(
+        LedgerErrorSchema,
+        metadata={"description": "The ledger refused the transaction, or would refuse it"},
+    )
+
+
+class ApiErrorSchema(CamelCaseSchema):
+    """The one shape of every error."""
+
+    code = show(fields.Integer, "HTTP status code", 404)
+    status = text("HTTP status name", "Not Found")
+    message = text(
+        "What is wrong, and what to do", "0.0.5001 #999 is not stored: POST /v1/add it first"
+    )
+    reason = text(
+        "The kind of error, a word that never changes. The list of errors may grow",
+        "NFT_NOT_STORED",
+    )
+    errors = fields.Nested(
+        ErrorDetailsSchema,
+        metadata={"description": "The wrong fields, or the ledger's result code"},
+    )
 
 
 def body(error: MarketplaceError) -> dict[str, Any]:

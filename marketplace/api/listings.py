@@ -2,23 +2,40 @@
 
 from typing import Any
 
+from marshmallow import Schema, ValidationError, fields, post_load, validates_schema
+
 from marketplace import errors
 from marketplace.api.authentication import make_request, require_scope
 from marketplace.api.errors import Answer, answer_marketplace_error
-from marketplace.api.http import Blueprint
-from marketplace.api.paging import documented
-from marketplace.api.schemas.common import WalletPathSchema
-from marketplace.api.schemas.listings import (
-    PreparedListingSchema,
-    PreparedTransactionSchema,
-    PrepareListingSchema,
-    PreparePurchaseSchema,
-    PrepareWithdrawalSchema,
-    ReportResultSchema,
-    ReportTransactionSchema,
+from marketplace.api.fields import (
+    Base64Bytes,
+    CamelCaseSchema,
+    EntityId,
+    Milliseconds,
+    NftObjects,
+    TransactionIdField,
+    WholeNumber,
 )
-from marketplace.api.schemas.offers import PreparedOfferSchema
-from marketplace.hedera.ids import NftId
+from marketplace.api.http import Blueprint
+from marketplace.api.nfts import AddNftSchema
+from marketplace.api.paging import documented
+from marketplace.api.schemas import (
+    DATE_EXAMPLE,
+    Form,
+    NftsSchema,
+    PreparedOfferSchema,
+    PreparedTransactionSchema,
+    RequestSchema,
+    SigningMetadataSchema,
+    WalletPathSchema,
+    account_name_field,
+    serial_no_field,
+    serial_nos_field,
+    show,
+    token_field,
+    word,
+)
+from marketplace.hedera.ids import MAX_HBAR, MAX_NFT_TRANSFERS, NftId
 from marketplace.market import listing, report
 from marketplace.market.buying import purchase
 from marketplace.market.prepared import PreparedTransaction
@@ -26,7 +43,6 @@ from marketplace.market.prepared import PreparedTransaction
 OF_A_WALLET = (errors.NftNotStored, errors.NotFound)
 OF_MODERATION = (errors.Hidden, errors.AccountBlocked)
 OF_THE_OWNER = (*OF_A_WALLET, errors.NftGone, errors.NotTheOwner)
-
 OF_A_PURCHASE = (
     *OF_MODERATION,
     errors.LedgerUndecided,
@@ -47,8 +63,144 @@ OF_A_PURCHASE = (
     errors.BuyingOff,
     errors.BuyingPaused,
 )
-
 RETRY_AFTER_SECONDS = 3  # about the delay of mirror nodes
+
+
+def expected_price_field() -> WholeNumber:
+    return WholeNumber(
+        "The price in HBAR that the buyer saw. If the price has changed, the purchase is refused",
+        60,
+        high=MAX_HBAR,
+    )
+
+
+class PrepareListingSchema(AddNftSchema):
+    forms = (Form("PrepareListing", "serial_no"), Form("PrepareListings", "serial_nos"))
+    account_id = account_name_field("The account that lists the NFTs and signs")
+    listing_price = WholeNumber("Price of each NFT in HBAR", 250, high=MAX_HBAR, required=True)
+
+
+class PrepareWithdrawalSchema(AddNftSchema):
+    forms = (Form("PrepareWithdrawal", "serial_no"), Form("PrepareWithdrawals", "serial_nos"))
+    account_id = account_name_field("The account that withdraws the NFTs and signs")
+    # Not the NFT in the example of a report: a report without id is about the newest transaction.
+    serial_no = serial_no_field(example=19, required=False)
+    serial_nos = serial_nos_field(example=(19, 20))
+
+
+class NftToReportSchema(RequestSchema):
+    token = token_field()
+    serial_no = serial_no_field()
+
+
+class NftToBuySchema(NftToReportSchema):
+    expected_price = expected_price_field()
+
+
+class PreparePurchaseSchema(NftsSchema):
+    """It is loaded with ``expected_prices``, too: those that the buyer saw."""
+
+    forms = (
+        Form("PreparePurchase", "serial_no", required=("token",), optional=("expected_price",)),
+        Form("PrepareBasket", "nfts"),
+    )
+    instead = {"serialNos": "nfts"}
+    account_id = account_name_field("The account that buys the NFTs and signs", "0.0.1002")
+    token = token_field(required=False)
+    serial_no = serial_no_field(required=False)
+    expected_price = expected_price_field()
+    nfts = NftObjects(
+        NftToBuySchema,
+        f"Up to {MAX_NFT_TRANSFERS} NFTs; from one seller, only NFTs of one token",
+        most=MAX_NFT_TRANSFERS,
+    )
+
+    @post_load
+    def name_nfts(self, loaded: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
+        prices = [nft.get("expected_price") for nft in loaded.get("nfts", [loaded])]
+        loaded.pop("expected_price", None)
+        loaded = super().name_nfts(loaded)
+        pairs = zip(loaded["nft_ids"], prices, strict=True)
+        return loaded | {"expected_prices": {nft_id: price for nft_id, price in pairs if price}}
+
+
+class ReportTransactionSchema(NftsSchema):
+    forms = (
+        Form("ReportTransaction", "serial_no", required=("token",)),
+        Form("ReportNfts", "serial_nos", required=("token",)),
+        Form("ReportBasket", "nfts"),
+        Form("ReportOffer", "offer_id", is_of_several=False),
+    )
+    account_id = account_name_field(
+        "The account that signed the transaction: the owner or the buyer"
+    )
+    token = token_field(required=False)
+    serial_no = serial_no_field(required=False)
+    serial_nos = serial_nos_field()
+    nfts = NftObjects(
+        NftToReportSchema,
+        f"The NFTs that were bought, up to {MAX_NFT_TRANSFERS}",
+        most=MAX_NFT_TRANSFERS,
+    )
+    offer_id = EntityId("The offer that was accepted or withdrawn", "0.0.8001")
+    transaction_id = TransactionIdField(
+        "The signed transaction's ID. Without it, the newest one prepared for this account and each NFT",
+        "0.0.1001@1763640000.123456789",
+        allow_none=True,
+    )
+    signed_transaction = Base64Bytes(
+        "What the wallet returned, to be submitted: a HAPI TransactionList or Transaction in base64. With"
+        " signatureMap: the unchanged byteArray"
+    )
+    signature_map = Base64Bytes("The HAPI SignatureMap that the wallet returned, in base64")
+    instead = {"byteArray": "signedTransaction"}
+
+    @validates_schema
+    def require_transaction(self, report: dict[str, Any], **kwargs: Any) -> None:
+        """Raise ValidationError for signatures of nothing."""
+        if "signature_map" in report and "signed_transaction" not in report:
+            raise ValidationError("is required with signatureMap", "signedTransaction")
+
+
+class ReportResultSchema(CamelCaseSchema):
+    """The result of reporting a transaction. Fields that don't apply are missing."""
+
+    dump = Schema.dump
+
+    result = word("OK once the ledger shows the transaction", "OK", ["OK", "PENDING"])
+    listing_price = fields.Integer(
+        metadata={
+            "description": "For a listing that is OK: the price of each NFT in HBAR, as the ledger has it",
+            "example": 250,
+            "format": "int64",
+        }
+    )
+    offer_id = fields.String(
+        metadata={"description": "For an offer that is OK: its ID", "example": "0.0.8001"}
+    )
+    expires_at = Milliseconds(
+        allow_none=True,
+        metadata={
+            "description": "While PENDING: the time in UTC until which the transaction can be submitted",
+            "example": DATE_EXAMPLE,
+            "format": "date-time",
+        },
+    )
+
+
+class ListingMetadataSchema(SigningMetadataSchema):
+    seller_receives = show(
+        fields.String,
+        "What the seller receives for each NFT in tinybars: the price without the marketplace's part and the"
+        " collection's royalties and fees. null if the ledger did not answer",
+        "24250000000",
+        nullable=True,
+    )
+
+
+class PreparedListingSchema(PreparedTransactionSchema):
+    metadata = fields.Nested(ListingMetadataSchema, required=True)
+
 
 blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buying an NFT")
 

@@ -1,18 +1,59 @@
-"""NFT records: read one or several, list a collection's, add one."""
+"""NFT records and the order book: read one or several, list those for sale, add one."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from flask import Response, current_app, stream_with_context
+from marshmallow import ValidationError, validates_schema
+from marshmallow.validate import Length
 
+from marketplace.api import paging
 from marketplace.api.authentication import caller, require_scope
 from marketplace.api.cache import cached_query
+from marketplace.api.fields import (
+    CamelCaseSchema,
+    Choice,
+    Choices,
+    Digits,
+    EntityId,
+    Flag,
+    NftIdField,
+    OriginalImageUrl,
+    PagePosition,
+    PriceWhileListed,
+    Several,
+    TraitText,
+)
 from marketplace.api.http import Blueprint
 from marketplace.api.limits import count_each
-from marketplace.api.paging import CURSOR_HEADER, documented, with_events_cursor
-from marketplace.api.schemas.common import CollectionPathSchema, NftPathSchema, ResultSchema
-from marketplace.api.schemas.nfts import AddNftSchema, NftSchema, NftsQuerySchema
+from marketplace.api.paging import BY_ID, NEWEST, ORDERS, NftPage, Position
+from marketplace.api.schemas import (
+    CollectionPathSchema,
+    Form,
+    NftPathSchema,
+    NftsSchema,
+    RequestSchema,
+    account,
+    account_name_field,
+    image_field,
+    limit_field,
+    moment,
+    offset_field,
+    page_field,
+    selecting_field,
+    serial_no_field,
+    serial_nos_field,
+    serial_number,
+    show,
+    shown_field,
+    text,
+    token_field,
+    token_id,
+    word,
+)
+from marketplace.api.shown import select_shown
 from marketplace.errors import Hidden, NftGone, NftNotOnLedger, NftNotStored
-from marketplace.hedera.ids import NftId
+from marketplace.hedera.ids import MAX_HBAR, NftId
 from marketplace.market.nfts import add, read_again
 from marketplace.market.requests import require_not_hidden
 from marketplace.services import read
@@ -20,13 +61,139 @@ from marketplace.store import nfts, orderbook
 from marketplace.store.connection import Connection
 from marketplace.store.nfts import NftRow
 
+NFTS_AT_ONCE = 100
+TRAITS_AT_ONCE = 20
 NFTS_OR_NULL = {
     "type": "array",
     "items": {"anyOf": [{"$ref": "#/components/schemas/Nft"}, {"type": "null"}]},
 }
 ROWS_AT_ONCE = 2000  # a longer list is streamed in such parts, without an ETag
 
+
+class FilterQuerySchema(RequestSchema):
+    """A part of the order book."""
+
+    min_price = Digits("Lowest price in HBAR", 10, low=0, high=MAX_HBAR, load_default=0)
+    max_price = Digits("Highest price in HBAR", 500, low=0, high=MAX_HBAR, load_default=MAX_HBAR)
+    traits = Choices(
+        TraitText("The name of the trait, a colon, and its value"),
+        "Only NFTs of the collection with this trait, such as Background:Blue. Can be repeated: values of one"
+        " trait are alternatives, different traits must all match",
+        data_key="trait",
+        load_default=(),
+        validate=Length(max=TRAITS_AT_ONCE, error="can be given at most {max} times"),
+    )
+
+    @validates_schema
+    def require_range(self, query: dict[str, Any], **kwargs: Any) -> None:
+        """Raise ValidationError if no price is within the bounds."""
+        low, high = query["min_price"], query["max_price"]
+        if low > high:
+            raise ValidationError(f"must not be above maxPrice: {low} is above {high}", "minPrice")
+
+
+def sort_field() -> Choice:
+    description = (
+        "lastListedDate: newest listing first; price: lowest price first; -price: highest price first. Ties"
+        " by token and serial number"
+    )
+    return Choice(description, ORDERS, load_default=NEWEST)
+
+
+def of_token_field() -> EntityId:
+    return selecting_field("Only NFTs of this token", "0.0.5001", "tokenId")
+
+
+def require_own_page(query: dict[str, Any], came_with: str) -> None:
+    """Raise ValidationError if the page is of another list than the query's."""
+    page, sort = query["page"], query.get("sort", BY_ID)
+    low, high = query.get("min_price", 0), query.get("max_price", MAX_HBAR)
+    if page and not page.is_within(sort, query["token"], low, high):
+        message = f"must be {PagePosition.expected}: the {came_with} that it came with"
+        raise ValidationError(message, "page")
+
+
+class OrderbookQuerySchema(FilterQuerySchema):
+    limit = limit_field("NFTs", 20, 20)
+    offset = offset_field()
+    page = page_field(ORDERS)
+    sort = sort_field()
+    token = of_token_field()
+    only_shown = shown_field()
+
+    @validates_schema
+    def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
+        """Raise ValidationError if parameters that are valid alone contradict each other."""
+        if query["traits"] and query["token"] is None:
+            raise ValidationError("works only with tokenId", "trait")
+        require_own_page(query, "sort, tokenId, minPrice and maxPrice")
+
+
+class NftsQuerySchema(RequestSchema):
+    ids = Several(
+        NftIdField("The NFT's token ID and serial number", "0.0.5001:7"),
+        f"An NFT. Repeat the parameter for up to {NFTS_AT_ONCE} NFTs",
+        "0.0.5001:7",
+        data_key="id",
+        required=True,
+        validate=Length(1, NFTS_AT_ONCE, error="must be given 1 to {max} times"),
+    )
+
+
+class AddNftSchema(NftsSchema):
+    forms = (Form("AddNft", "serial_no"), Form("AddNfts", "serial_nos"))
+    instead = {"nfts": "serialNos"}
+    account_id = account_name_field("The account that wants to list the NFTs")
+    token = token_field()
+    serial_no = serial_no_field(required=False)
+    serial_nos = serial_nos_field()
+
+
+class OwnerSchema(CamelCaseSchema):
+    account_id = text("The owner's account ID", "0.0.1001")
+
+
+class NftSchema(CamelCaseSchema):
+    """An NFT record."""
+
+    token = token_id()
+    serial_no = serial_number()
+    name = text("The NFT's name", "Tides #7")
+    file_type = text("The image's MIME type", "image/png")
+    is_listed = show(Flag, "Whether the NFT is for sale", True, key="isForSale")
+    attributes = text(
+        "JSON text: an array of objects with the strings trait_type and value; null if the NFT has no"
+        " attributes",
+        '[{"trait_type":"Palette","value":"Ember"},{"trait_type":"Form","value":"Current"}]',
+        key="stringifiedAttributes",
+        nullable=True,
+    )
+    image = image_field("The optimized image's URL")
+    original_image_url = show(
+        OriginalImageUrl,
+        "The original image's URL; null if not known",
+        "http://127.0.0.1:8000/sandbox/ipfs/bafkqacbqfyyc4njqga2q/7.png",
+        nullable=True,
+    )
+    listing_price = show(
+        PriceWhileListed, "The price in HBAR; 0 if the NFT is not for sale", 60, format="int64"
+    )
+    last_listed_at = moment(
+        "The consensus time of the last listing, in UTC; null if not known",
+        key="lastListedDate",
+        nullable=True,
+    )
+    owner = account(OwnerSchema, "The account that owns the NFT")
+
+
+class ResultSchema(CamelCaseSchema):
+    """The result of adding an NFT."""
+
+    result = word("OK on success", "OK", ["OK"])
+
+
 blp = Blueprint("NFT", __name__, description="NFT records")
+orderbook_blp = Blueprint("Order book", __name__, description="All that is for sale")
 
 
 @blp.get("/nft/<tokenId>/<serialNo>")
@@ -76,9 +243,9 @@ def list_nfts(ids: tuple[NftId, ...]) -> list[NftRow | None]:
     200,
     NftSchema(many=True),
     description="The listed NFTs, by serial number",
-    headers=CURSOR_HEADER,
+    headers=paging.CURSOR_HEADER,
 )
-@with_events_cursor
+@paging.with_events_cursor
 def list_collection(token: str) -> list[NftRow] | Response:
     """List a collection's NFTs for sale
 
@@ -111,6 +278,36 @@ def _stream(parts: Iterator[list[NftRow]]) -> Response:
     return Response(stream_with_context(write()), mimetype="application/json")
 
 
+@orderbook_blp.get("/orderbook")
+@require_scope("read")
+@orderbook_blp.arguments(OrderbookQuerySchema, location="query")
+@orderbook_blp.response(
+    200, NftSchema(many=True), description="A page of listed NFTs", headers=paging.PAGE_HEADERS
+)
+@paging.with_events_cursor
+def list_orderbook(
+    limit: int,
+    offset: int,
+    page: Position | None,
+    sort: str,
+    token: str | None,
+    min_price: int,
+    max_price: int,
+    traits: tuple[str, ...],
+    only_shown: bool,
+) -> NftPage:
+    """List the NFTs for sale
+
+    The newest listing comes first, and listings without a known date come last, ties by token and serial
+    number. You can sort by price, and filter by collection, traits and price. If more follow, the Link header
+    leads to the next page.
+    """
+    shown = select_shown(only_shown)
+    selection = orderbook.Selection(sort, token, None, min_price, max_price, traits, shown)
+    rows = orderbook.list_selected(read(), selection, limit + 1, offset, page and page[1:])
+    return paging.page(rows, limit, sort)
+
+
 @blp.post("/add")
 @require_scope("write")
 @blp.arguments(AddNftSchema)
@@ -135,7 +332,7 @@ def add_nft(account_id: str, nft_ids: list[NftId]) -> dict[str, str]:
 @blp.response(
     200,
     ResultSchema,
-    headers=documented("Retry-After", "Seconds until another call has an effect", "integer"),
+    headers=paging.documented("Retry-After", "Seconds until another call has an effect", "integer"),
     description="The metadata is read within seconds, or was read in the last ten minutes",
 )
 @blp.refuses(NftNotStored, NftGone, Hidden)

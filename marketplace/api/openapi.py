@@ -14,11 +14,10 @@ from flask_smorest.utils import resolve_schema_instance
 from werkzeug.routing import Rule
 
 from marketplace.api import cache, errors
-from marketplace.api.errors import document_refusals, list_reasons
+from marketplace.api.errors import ApiErrorSchema, document_refusals, list_reasons
+from marketplace.api.events import WebhookMessageSchema
 from marketplace.api.fields import WalletName
-from marketplace.api.schemas.common import NftsSchema, RequestSchema
-from marketplace.api.schemas.events import WebhookMessageSchema
-from marketplace.api.schemas.status import ApiErrorSchema
+from marketplace.api.schemas import NftsSchema, RequestSchema
 from marketplace.version import __version__
 
 HEADERS = {

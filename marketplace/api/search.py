@@ -3,16 +3,25 @@
 import re
 from typing import Any, NamedTuple
 
+from marshmallow import ValidationError, validates_schema
+
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.cache import request_cache
+from marketplace.api.fields import CamelCaseSchema, Choice, PagePosition, TrueOrFalse, Words
 from marketplace.api.http import Blueprint
-from marketplace.api.paging import Page, Position
-from marketplace.api.schemas.nft_collections import (
-    CollectionsQuerySchema,
-    FoundCollectionSchema,
-    FoundSchema,
-    SearchQuerySchema,
+from marketplace.api.nft_collections import FiguresSchema
+from marketplace.api.nfts import NftSchema
+from marketplace.api.paging import BY_NAME, Page, Position
+from marketplace.api.schemas import (
+    AccountSchema,
+    RequestSchema,
+    each,
+    image_field,
+    limit_field,
+    page_field,
+    shown_field,
+    total,
 )
 from marketplace.api.shown import select_shown
 from marketplace.hedera import times
@@ -24,8 +33,85 @@ from marketplace.store.collection_search import BY_SALES, BY_VOLUME, MAX_WORDS, 
 from marketplace.store.nfts import NftRow
 from marketplace.store.shown_collections import Shown
 
+COLLECTION_SORTS = (
+    "volume24h",
+    "volume7d",
+    "volume30d",
+    "-volume",
+    "sales7d",
+    "sales30d",
+    "owners",
+    "floorPrice",
+    "floorPrice24hAgo",
+    "listed",
+    BY_NAME,
+    "newest",
+)
 AT_MOST = 10  # results of each kind
 NUMBERED = re.compile(r"(.*?)[\s#:/@]+(\d{1,19})\s*")  # words, and a serial number
+
+
+def verified_field() -> TrueOrFalse:
+    return TrueOrFalse("true: only verified collections", True, load_default=False)
+
+
+class CollectionsQuerySchema(RequestSchema):
+    sort = Choice(
+        "volume24h, volume7d, volume30d: highest volume of this time first; -volume: of all time; sales7d,"
+        " sales30d: most sales of this time first; owners: most owners first; floorPrice, floorPrice24hAgo:"
+        " highest first; listed: most NFTs for sale first; name: by name, unknown names first; newest:"
+        " highest token number first. Ties by token",
+        COLLECTION_SORTS,
+        load_default=COLLECTION_SORTS[0],
+    )
+    q = Words(
+        "Words: each must begin a word of the collection's name, symbol or token ID",
+        "tid",
+        load_default="",
+    )
+    verified = verified_field()
+    only_shown = shown_field()
+    limit = limit_field("collections", 20, 100)
+    page = page_field(COLLECTION_SORTS)
+
+    @validates_schema
+    def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
+        """Raise ValidationError if the page came with another order."""
+        if query["page"] and query["page"].sort != query["sort"]:
+            raise ValidationError(f"must be {PagePosition.expected}: the sort it came with", "page")
+
+
+class SearchQuerySchema(RequestSchema):
+    q = Words("Words, words and a serial number, or an ID", "tides 7", required=True)
+    verified = verified_field()
+    only_shown = shown_field()
+
+
+class FoundCollectionSchema(FiguresSchema):
+    """A collection in a list."""
+
+    image = image_field(
+        "The URL of an image of one of the cheapest NFTs for sale, or else of one of the first NFTs; null if"
+        " there is none",
+        nullable=True,
+    )
+
+
+class FoundAccountSchema(AccountSchema):
+    """An account that has stored NFTs."""
+
+    listed = total("The number of its NFTs for sale here", 4)
+
+
+class FoundSchema(CamelCaseSchema):
+    """The results of a search: at most 10 of each."""
+
+    collections = each(FoundCollectionSchema, "The collections, as in /v1/collections")
+    nfts = each(NftSchema, "The NFTs, if the query ends with a serial number")
+    accounts = each(
+        FoundAccountSchema,
+        "The account, if the query is an account's ID and one of its NFTs is stored",
+    )
 
 
 class Which(NamedTuple):

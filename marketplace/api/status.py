@@ -1,24 +1,132 @@
-"""GET /status: the state of the service, for its operator, without a token."""
+"""The service's state, for its operator; and its network, for front ends."""
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
 from flask import current_app
+from marshmallow import fields
 
-from marketplace.api.authentication import is_allowed
+from marketplace.api.authentication import is_allowed, require_scope
+from marketplace.api.cache import cached_query
+from marketplace.api.fields import CamelCaseSchema, Digits
 from marketplace.api.http import Blueprint
-from marketplace.api.schemas.status import ServiceStatusSchema, StatusQuery
+from marketplace.api.schemas import integer, moment, nested, text, total, word
 from marketplace.errors import STATUS, TryAgain, answered_by
 from marketplace.hedera import times
 from marketplace.market import freshness, nodes
 from marketplace.market.buying import account_key
 from marketplace.services import read
-from marketplace.store import access_tokens, disks
+from marketplace.settings import NETWORKS
+from marketplace.store import access_tokens, disks, properties
 from marketplace.version import __version__
 
 MIN_FREE_BYTES = 16 * 1024 * 1024  # a database that grows takes some of it at once
 
+
+def presence_field(description: str) -> fields.String:
+    metadata = {"description": description}
+    return fields.String(load_default=None, allow_none=True, metadata=metadata)
+
+
+class StatusQuery(CamelCaseSchema):
+    """The flags alive and ready are present or absent. Their value is ignored."""
+
+    alive = presence_field("Only check that the service answers: the database is not used")
+    ready = presence_field("Answer 503 also if a disk is full, or maxAge is exceeded")
+    max_age = Digits(
+        "With ready: the most seconds since the ledger was last followed; 0: any number",
+        600,
+        low=0,
+        load_default=0,
+    )
+
+
+class EndingTokenSchema(CamelCaseSchema):
+    """An access token that expires soon."""
+
+    name = text("The token's name", "shop")
+    expires_at = moment("When the token stops working")
+
+
+class ServiceStatusSchema(CamelCaseSchema):
+    """The state of the service."""
+
+    version = text("The service's version", __version__)
+    network = word("The Hedera network", "sandbox", [*NETWORKS])
+    database = word(
+        "reachable, or not asked. If the database does not answer, the response is a 503",
+        "reachable",
+        ["reachable", "not asked"],
+    )
+    mirror_node_rate = integer(
+        "Requests per second that this machine may send to the mirror node",
+        40,
+    )
+    last_sync = moment(
+        "Every stored NFT is current as of this time; null before the first comparison",
+        nullable=True,
+    )
+    newest_block_age = total(
+        "Seconds since the end of the newest block that the watcher saw; null if it saw none",
+        4,
+        nullable=True,
+    )
+    watcher = word(
+        "running: a watcher followed the ledger, or tried to, in the last minute, on any machine. silent:"
+        " none did. Or not asked",
+        "running",
+        ["running", "silent", "not asked"],
+    )
+    nodes_gone = fields.List(
+        fields.String(),
+        required=True,
+        metadata={"description": "The nodes of NODE_ACCOUNT_IDS that the network no longer has"},
+    )
+    tokens_ending = fields.List(
+        fields.Nested(EndingTokenSchema),
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "Access tokens that expire within 14 days and were not replaced; null if the"
+            " request's token lacks the scope metrics"
+        },
+    )
+    signing_off = text(
+        "Why purchases cannot be signed; null if they can, or if the request's token lacks the scope metrics",
+        "it signs with the key 3b6a..., but that of 0.0.9001 is 8f21...",
+        nullable=True,
+    )
+    network_reset = text(
+        "Why the mirror node seems to show another ledger, so that the watcher follows nothing; otherwise"
+        " null",
+        None,
+        nullable=True,
+    )
+
+
+class ExchangeRateSchema(CamelCaseSchema):
+    """A number of HBAR, and their value in US cents."""
+
+    hbar = integer("A number of HBAR", 30_000, minimum=1)
+    cents = integer("The value of these HBAR in US cents", 300_000, minimum=1)
+    date = moment("When the rate was read")
+
+
+class NetworkSchema(CamelCaseSchema):
+    """The network."""
+
+    network = word("The Hedera network", "sandbox", [*NETWORKS])
+    account_id = text("The marketplace's account", "0.0.9001")
+    exchange_rate = nested(
+        ExchangeRateSchema,
+        "The ledger's exchange rate; null until it is first read",
+        allow_none=True,
+    )
+
+
 blp = Blueprint("Status", __name__, description="For the operator; needs no token")
+network_blp = Blueprint("Network", __name__, description="The network, and its exchange rate")
 
 
 @blp.get("/status")
@@ -94,3 +202,19 @@ def _require_room() -> None:
 
 def _not_ready(reason: str) -> TryAgain:
     return TryAgain(f"Not ready: {reason}", retry_after=30)
+
+
+@network_blp.get("/network")
+@require_scope("read")
+@network_blp.response(200, NetworkSchema, description="The network")
+def show_network() -> dict[str, Any]:
+    """Get the network and its exchange rate
+
+    The ledger charges fees at this exchange rate. The watcher reads it every ten minutes.
+    """
+    stored = cached_query(properties.get_property, properties.EXCHANGE_RATE)
+    return {
+        "network": current_app.config["NETWORK"],
+        "account_id": current_app.config["ACCOUNT_ID"],
+        "exchange_rate": json.loads(stored) if stored else None,
+    }

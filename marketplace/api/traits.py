@@ -4,15 +4,25 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
+from marshmallow import fields
+from marshmallow.validate import Length
+
 from marketplace.api.authentication import require_scope
+from marketplace.api.fields import CamelCaseSchema, Digits, Several
 from marketplace.api.http import Blueprint
-from marketplace.api.schemas.common import CollectionPathSchema, NftPathSchema
-from marketplace.api.schemas.nfts import (
-    FilterQuerySchema,
-    NftRankSchema,
-    NftTraitsSchema,
-    RanksQuerySchema,
-    TraitSchema,
+from marketplace.api.nfts import NFTS_AT_ONCE, FilterQuerySchema
+from marketplace.api.schemas import (
+    CollectionPathSchema,
+    NftPathSchema,
+    RequestSchema,
+    each,
+    hbar_or_null,
+    integer,
+    serial_number,
+    show,
+    text,
+    token_id,
+    total,
 )
 from marketplace.errors import CollectionNotStored, Hidden, NftNotStored
 from marketplace.market.rarity import list_values, rank_collection
@@ -21,6 +31,59 @@ from marketplace.services import read
 from marketplace.store import nfts, orderbook
 from marketplace.store.orderbook import NEWEST, ListedValueRow, Selection
 from marketplace.store.traits import TraitValueRow, read_traits
+
+
+class RanksQuerySchema(RequestSchema):
+    serial_nos = Several(
+        Digits("An NFT's serial number", 7),
+        f"A serial number. Repeat the parameter for up to {NFTS_AT_ONCE} NFTs",
+        7,
+        data_key="serialNo",
+        required=True,
+        validate=Length(1, NFTS_AT_ONCE, error="must be given 1 to {max} times"),
+    )
+
+
+class TraitValueSchema(CamelCaseSchema):
+    value = text("The value", "Ember")
+    count = total("The number of stored NFTs with this value, without burned ones", 6)
+    listed = total("The number of NFTs with this value for sale here, within the filters", 2)
+    floor_price = hbar_or_null("Their lowest price in HBAR; null if none is for sale", 15)
+
+
+class TraitSchema(CamelCaseSchema):
+    """A trait of a collection's NFTs."""
+
+    trait_type = text("The trait's name", "Palette", "trait_type")
+    values = each(TraitValueSchema, "The trait's values, the most frequent first")
+
+
+class NftTraitSchema(CamelCaseSchema):
+    trait_type = text("The trait's name", "Palette", "trait_type")
+    value = text("The NFT's value", "Ember")
+    count = total("The number of ranked NFTs with this value", 6)
+    share = show(fields.Float, "Their share of all ranked NFTs", 0.2, minimum=0, maximum=1)
+
+
+class NftRankSchema(CamelCaseSchema):
+    """How rare an NFT is."""
+
+    serial_no = serial_number()
+    rank = integer(
+        "1 is the rarest; null if the NFT has no traits, is burned, or its collection is too large",
+        3,
+        nullable=True,
+        minimum=1,
+    )
+
+
+class NftTraitsSchema(NftRankSchema):
+    """The traits of an NFT, and how rare it is."""
+
+    token = token_id()
+    ranked = total("The number of the collection's ranked NFTs", 30)
+    traits = each(NftTraitSchema, "The NFT's traits; empty if the NFT is not ranked")
+
 
 blp = Blueprint("Traits", __name__, description="Traits and their rarity")
 

@@ -2,16 +2,25 @@
 
 from typing import Any
 
+from marshmallow import validates_schema
+
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
+from marketplace.api.fields import CamelCaseSchema
 from marketplace.api.http import Blueprint
-from marketplace.api.paging import BY_ID, NftPage, Position
-from marketplace.api.schemas.common import AccountPathSchema
-from marketplace.api.schemas.nfts import (
-    AccountSummarySchema,
-    NftSchema,
-    UserNftsQuerySchema,
-    UserQuerySchema,
+from marketplace.api.nfts import NftSchema, of_token_field, require_own_page, sort_field
+from marketplace.api.paging import BY_ID, ORDERS, NftPage, Position
+from marketplace.api.schemas import (
+    AccountPathSchema,
+    RequestSchema,
+    each,
+    hbar_or_null,
+    limit_field,
+    offset_field,
+    page_field,
+    text,
+    token_id,
+    total,
 )
 from marketplace.services import read
 from marketplace.store import decisions, nfts
@@ -19,6 +28,62 @@ from marketplace.store.accounts import COUNTS, list_account_collections
 from marketplace.store.orderbook import Selection, list_selected
 
 MAX_COLLECTIONS = 1000  # of an account, in its summary
+
+
+class UserQuerySchema(RequestSchema):
+    limit = limit_field("NFTs", 10, 1000)
+    offset = offset_field()
+    page = page_field(ORDERS)
+    sort = sort_field()
+    token = of_token_field()
+
+    @validates_schema
+    def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
+        require_own_page(query, "sort and tokenId")
+
+
+class UserNftsQuerySchema(RequestSchema):
+    limit = limit_field("NFTs", 10, 1000)
+    page = page_field((BY_ID,))
+    token = of_token_field()
+
+    @validates_schema
+    def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
+        require_own_page(query, "tokenId")
+
+
+class AccountCollectionSchema(CamelCaseSchema):
+    """A collection of which an account owns, sold or bought NFTs."""
+
+    token = token_id()
+    name = text("The collection's name; null if not known", "Tides", nullable=True)
+    nfts = total("The number of its stored NFTs that the account owns", 3)
+    listed = total("The number of these that are for sale", 1)
+    floor_price = hbar_or_null(
+        "The collection's lowest price in HBAR; null if nothing is listed", 15
+    )
+    sales = total("The number of its NFTs that the account sold here", 2)
+    sales_volume = total("What buyers paid for these, before fees, in HBAR", 115)
+    purchases = total("The number of its NFTs that the account bought here", 1)
+    purchases_volume = total("What the account paid for these, in HBAR", 60)
+
+
+class AccountSummarySchema(CamelCaseSchema):
+    """What an account owns, sold and bought."""
+
+    account_id = text("The account's ID", "0.0.1001")
+    nfts = total("The number of stored NFTs that the account owns", 3)
+    listed = total("The number of these that are for sale", 1)
+    floor_value = total("What they cost at their collections' lowest prices, in HBAR", 45)
+    sales = total("The number of NFTs that the account sold here", 2)
+    sales_volume = total("What buyers paid for these, before fees, in HBAR", 115)
+    purchases = total("The number of NFTs that the account bought here", 1)
+    purchases_volume = total("What the account paid for these, in HBAR", 60)
+    collections = each(
+        AccountCollectionSchema,
+        "At most 1,000 of its collections: those of which it owns most NFTs come first",
+    )
+
 
 blp = Blueprint("Users", __name__, description="The NFTs that an account holds or lists")
 

@@ -6,7 +6,7 @@ import pytest
 
 from harness.apps import completing
 from harness.cast import ALICE, BOB, TOKEN
-from marketplace.api.schemas.nft_collections import COLLECTION_SORTS
+from marketplace.api.search import COLLECTION_SORTS
 from marketplace.hedera import times
 from marketplace.market import collection_facts
 from marketplace.market.names import find_parts, find_words

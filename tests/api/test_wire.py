@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marketplace.api.schemas.events import EventSchema
-from marketplace.api.schemas.nfts import NftSchema
+from marketplace.api.events import EventSchema
+from marketplace.api.nfts import NftSchema
 from marketplace.events import EventKind
 from marketplace.services import services
 

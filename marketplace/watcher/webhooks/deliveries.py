@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import requests
 from flask import Flask
 
-from marketplace.api.schemas.events import EventSchema
+from marketplace.api.events import EventSchema
 from marketplace.hedera import times
 from marketplace.ledger.http import FetchError, read_retry_after
 from marketplace.metrics import count

@@ -1,16 +1,18 @@
-"""What several resources' schemas share: fields of requests and responses, and the bodies that name NFTs.
+"""What several resources' schemas share: fields, bodies that name NFTs, and prepared transactions.
 
-Inside names are those of the database's columns, in the order of the response. The names on the wire are
-their camelCase, or data_key. No other package than this one knows names on the wire.
+A schema's own names are those of the database's columns, in the order of the response. The names on the wire
+are their camelCase, or data_key.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
+from flask import current_app
 from marshmallow import Schema, ValidationError, fields, post_load, validates_schema
 
 from marketplace.api.fields import (
     AccountName,
+    Base64,
     CamelCaseSchema,
     Digits,
     EntityId,
@@ -24,7 +26,8 @@ from marketplace.api.fields import (
     Wrapped,
 )
 from marketplace.api.paging import NEWEST
-from marketplace.hedera.ids import MAX_APPROVED_SERIALS, MAX_HBAR, NftId
+from marketplace.hedera.ids import MAX_APPROVED_SERIALS, NftId
+from marketplace.settings import NETWORKS
 
 
 def token_field(*, required: bool = True) -> EntityId:
@@ -89,10 +92,6 @@ def page_field(orders: Sequence[str] = (NEWEST,)) -> PagePosition:
     return PagePosition(description, orders, load_default=None)
 
 
-def verified_field() -> TrueOrFalse:
-    return TrueOrFalse("true: only verified collections", True, load_default=False)
-
-
 def shown_field() -> TrueOrFalse:
     description = "true: only collections that the storefront shows (STOREFRONT_COLLECTIONS)"
     return TrueOrFalse(description, True, data_key="shown", load_default=False)
@@ -150,14 +149,6 @@ class NftsSchema(RequestSchema):
 def serial_nos_field(example: Sequence[int] = (7, 8)) -> SerialNumbers:
     description = f"Up to {MAX_APPROVED_SERIALS} serial numbers of NFTs within the token"
     return SerialNumbers(description, example, most=MAX_APPROVED_SERIALS)
-
-
-def expected_price_field() -> WholeNumber:
-    return WholeNumber(
-        "The price in HBAR that the buyer saw. If the price has changed, the purchase is refused",
-        60,
-        high=MAX_HBAR,
-    )
 
 
 Kind = TypeVar("Kind", bound=fields.Field[Any])
@@ -229,10 +220,6 @@ def image_field(description: str, nullable: bool = False) -> MediaUrl:
     return show(MediaUrl, description, example, "imageUrl", nullable)
 
 
-def picture_or_null(description: str, key: str) -> MediaUrl:
-    return show(MediaUrl, description, "http://127.0.0.1:8000/media/5f2c.webp", key, nullable=True)
-
-
 def token_id() -> fields.String:
     return text("The collection's token ID", "0.0.5001")
 
@@ -249,7 +236,43 @@ def account_or_null(description: str, key: str | None = None) -> fields.Nested:
     return account(AccountSchema, description, data_key=key, allow_none=True)
 
 
-class ResultSchema(CamelCaseSchema):
-    """The result of adding an NFT."""
+class SigningMetadataSchema(CamelCaseSchema):
+    """Instructions for the wallet."""
 
-    result = word("OK on success", "OK", ["OK"])
+    account_id = text("The account that must sign the transaction", "0.0.1001", key="accountToSign")
+    return_transaction = show(
+        fields.Boolean,
+        "Whether the wallet must return the transaction. false: the wallet submits the transaction itself",
+        False,
+    )
+    transaction_id = text("The transaction's ID", "0.0.1001@1763640000.123456789")
+    expires_at = moment("The time in UTC until which the transaction can be submitted")
+    network = word("The Hedera network on which the transaction is valid", "sandbox", [*NETWORKS])
+
+
+class PreparedTransactionSchema(CamelCaseSchema):
+    """A transaction to be signed."""
+
+    transaction = show(
+        Base64,
+        "The transaction, not yet signed by accountToSign: a HAPI TransactionList in base64",
+        "CkEqPwo7Cg8KCAiA98TVBhAFEgMY6Qc...",
+        key="byteArray",
+    )
+    metadata = fields.Nested(SigningMetadataSchema, required=True)
+
+    def dump(self, obj: Any, *, many: bool | None = None) -> Any:
+        """Dump a PreparedTransaction of market/prepared.py."""
+        network = current_app.config["NETWORK"]
+        metadata = vars(obj) | {"expires_at": obj.expires_at, "network": network}
+        return super().dump({"transaction": obj.transaction, "metadata": metadata})
+
+
+class OfferMetadataSchema(SigningMetadataSchema):
+    offer_id = text("The offer's ID, which is its schedule's", "0.0.8001")
+
+
+class PreparedOfferSchema(PreparedTransactionSchema):
+    """A transaction about an offer, to be signed."""
+
+    metadata = fields.Nested(OfferMetadataSchema, required=True)

@@ -1,1 +1,0 @@
-"""The schemas of requests and responses, a file a resource."""
