@@ -143,7 +143,10 @@ _token_ids = _list_of(_valid(is_entity_id, "all, verified, or a list of token id
 
 
 def _collections(value: str) -> tuple[str, ...]:
-    return (value,) if value in ("all", "verified") else _token_ids(value)
+    """All are an empty tuple."""
+    if value == "all":
+        return ()
+    return (value,) if value == "verified" else _token_ids(value)
 
 
 _account_id = _valid(is_entity_id, "an account id (0.0.1234)")

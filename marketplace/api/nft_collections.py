@@ -1,6 +1,7 @@
 """A collection: its facts from the ledger, its listings and its sales."""
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from flask import current_app
@@ -280,6 +281,12 @@ def list_collection_owners(token: str, limit: int, page: Position | None) -> Pag
     rows = nft_collections.list_owners(read(), token, after, limit + 1)
     require_collection(token, rows)
     return paging.page(rows, limit, paging.BY_NFTS)
+
+
+def find_chosen(tokens: Iterable[str]) -> set[str]:
+    """Those of these tokens whose collections the pages show."""
+    chosen = current_app.config["STOREFRONT_COLLECTIONS"]
+    return nft_collections.list_chosen(read(), chosen, tokens)
 
 
 def _unfold(collection: CollectionOnSaleRow) -> dict[str, Any]:

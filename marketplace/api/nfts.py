@@ -35,6 +35,7 @@ from marketplace.api.schemas import (
     RequestSchema,
     account,
     account_name_field,
+    chosen_field,
     image_field,
     limit_field,
     moment,
@@ -45,13 +46,11 @@ from marketplace.api.schemas import (
     serial_nos_field,
     serial_number,
     show,
-    shown_field,
     text,
     token_field,
     token_id,
     word,
 )
-from marketplace.api.shown import select_shown
 from marketplace.errors import Hidden, NftGone, NftNotOnLedger, NftNotStored
 from marketplace.hedera.ids import MAX_HBAR, NftId
 from marketplace.market.nfts import add, read_again
@@ -119,7 +118,7 @@ class OrderbookQuerySchema(FilterQuerySchema):
     page = page_field(ORDERS)
     sort = sort_field()
     token = of_token_field()
-    only_shown = shown_field()
+    only_chosen = chosen_field()
 
     @validates_schema
     def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
@@ -232,8 +231,8 @@ def list_nfts(ids: tuple[NftId, ...]) -> list[NftRow | None]:
     hidden.
     """
     stored = nfts.get_nfts(read(), ids)
-    shown = {nft_id: nft for nft_id, nft in stored.items() if not nft["is_hidden"]}
-    return [shown.get(nft_id) for nft_id in ids]
+    visible = {nft_id: nft for nft_id, nft in stored.items() if not nft["is_hidden"]}
+    return [visible.get(nft_id) for nft_id in ids]
 
 
 @blp.get("/nftslisted/<tokenId>")
@@ -294,7 +293,7 @@ def list_orderbook(
     min_price: int,
     max_price: int,
     traits: tuple[str, ...],
-    only_shown: bool,
+    only_chosen: bool,
 ) -> NftPage:
     """List the NFTs for sale
 
@@ -302,8 +301,8 @@ def list_orderbook(
     number. You can sort by price, and filter by collection, traits and price. If more follow, the Link header
     leads to the next page.
     """
-    shown = select_shown(only_shown)
-    selection = orderbook.Selection(sort, token, None, min_price, max_price, traits, shown)
+    chosen = current_app.config["STOREFRONT_COLLECTIONS"] if only_chosen else ()
+    selection = orderbook.Selection(sort, token, None, min_price, max_price, traits, chosen)
     rows = orderbook.list_selected(read(), selection, limit + 1, offset, page and page[1:])
     return paging.page(rows, limit, sort)
 

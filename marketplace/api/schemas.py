@@ -92,7 +92,7 @@ def page_field(orders: Sequence[str] = (NEWEST,)) -> PagePosition:
     return PagePosition(description, orders, load_default=None)
 
 
-def shown_field() -> TrueOrFalse:
+def chosen_field() -> TrueOrFalse:
     description = "true: only collections that the storefront shows (STOREFRONT_COLLECTIONS)"
     return TrueOrFalse(description, True, data_key="shown", load_default=False)
 

@@ -3,6 +3,7 @@
 import re
 from typing import Any, NamedTuple
 
+from flask import current_app
 from marshmallow import ValidationError, validates_schema
 
 from marketplace.api import paging
@@ -16,22 +17,21 @@ from marketplace.api.paging import BY_NAME, Page, Position
 from marketplace.api.schemas import (
     AccountSchema,
     RequestSchema,
+    chosen_field,
     each,
     image_field,
     limit_field,
     page_field,
-    shown_field,
     total,
 )
-from marketplace.api.shown import select_shown
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_INT64, is_entity_id
 from marketplace.market.names import find_words, read_query
 from marketplace.services import read
 from marketplace.store import collection_search, nfts
 from marketplace.store.collection_search import BY_SALES, BY_VOLUME, MAX_WORDS, FoundCollectionRow
+from marketplace.store.nft_collections import Chosen
 from marketplace.store.nfts import NftRow
-from marketplace.store.shown_collections import Shown
 
 COLLECTION_SORTS = (
     "volume24h",
@@ -70,7 +70,7 @@ class CollectionsQuerySchema(RequestSchema):
         load_default="",
     )
     verified = verified_field()
-    only_shown = shown_field()
+    only_chosen = chosen_field()
     limit = limit_field("collections", 20, 100)
     page = page_field(COLLECTION_SORTS)
 
@@ -84,7 +84,7 @@ class CollectionsQuerySchema(RequestSchema):
 class SearchQuerySchema(RequestSchema):
     q = Words("Words, words and a serial number, or an ID", "tides 7", required=True)
     verified = verified_field()
-    only_shown = shown_field()
+    only_chosen = chosen_field()
 
 
 class FoundCollectionSchema(FiguresSchema):
@@ -118,7 +118,7 @@ class Which(NamedTuple):
     """Among which collections is searched."""
 
     only_verified: bool
-    shown: Shown
+    chosen: Chosen
 
 
 blp = Blueprint("Search", __name__, description="Find collections, NFTs and accounts")
@@ -134,7 +134,7 @@ blp = Blueprint("Search", __name__, description="Find collections, NFTs and acco
     headers=paging.LINK_HEADER,
 )
 def list_collections(
-    sort: str, q: str, limit: int, page: Position | None, verified: bool, only_shown: bool
+    sort: str, q: str, limit: int, page: Position | None, verified: bool, only_chosen: bool
 ) -> Page[FoundCollectionRow]:
     """List collections
 
@@ -146,7 +146,7 @@ def list_collections(
     if q.strip() and not words:  # it has no letters, so nothing has its words
         return paging.page([], limit, sort)
     after = page and (page.key, page.entity_id)
-    which = Which(verified, select_shown(only_shown))
+    which = _select(verified, only_chosen)
     rows = _find_collections(which, words, limit + 1, sort, after)
     return paging.page(rows, limit, sort)
 
@@ -155,7 +155,7 @@ def list_collections(
 @require_scope("read")
 @blp.arguments(SearchQuerySchema, location="query")
 @blp.response(200, FoundSchema, description="What was found")
-def search_marketplace(q: str, verified: bool, only_shown: bool) -> dict[str, Any]:
+def search_marketplace(q: str, verified: bool, only_chosen: bool) -> dict[str, Any]:
     """Search collections, NFTs and accounts
 
     Finds collections by words or an ID, NFTs by a collection and a serial number ("tides 7", "Tides #7",
@@ -164,13 +164,18 @@ def search_marketplace(q: str, verified: bool, only_shown: bool) -> dict[str, An
     """
     q = read_query(q)
     words = find_words(q, limit=MAX_WORDS)
-    which = Which(verified, select_shown(only_shown))
+    which = _select(verified, only_chosen)
     found = _find_collections(which, words, AT_MOST, BY_VOLUME) if words else []
     return {
         "collections": found,
         "nfts": _find_nfts(which, q),
         "accounts": _find_accounts(q.strip()),
     }
+
+
+def _select(only_verified: bool, only_chosen: bool) -> Which:
+    chosen = current_app.config["STOREFRONT_COLLECTIONS"] if only_chosen else ()
+    return Which(only_verified, chosen)
 
 
 def _find_collections(

@@ -10,7 +10,7 @@ from flask import Blueprint, Response, abort, current_app, url_for
 
 from marketplace.api.authentication import KEY, authenticate
 from marketplace.api.http import public_url_for
-from marketplace.api.shown import find_shown, shown_collections
+from marketplace.api.nft_collections import find_chosen
 from marketplace.services import read
 from marketplace.store import nft_collections, nfts
 
@@ -41,9 +41,10 @@ def show_robots() -> Response:
 def show_sitemap() -> Response:
     """List the parts of the sitemap"""
     _require_open()
+    chosen = current_app.config["STOREFRONT_COLLECTIONS"]
     parts = [
         public_url_for("sitemap.show_part", token=row["token"], part=part)
-        for row in nft_collections.list_last_serial_nos(read(), shown_collections(), COLLECTIONS)
+        for row in nft_collections.list_last_serial_nos(read(), chosen, COLLECTIONS)
         for part in range(min(row["last_serial_no"] // PART + 1, PARTS_OF_COLLECTION))
     ]
     return _answer("sitemapindex", "sitemap", parts[:PARTS])
@@ -54,8 +55,8 @@ def show_part(token: str, part: int) -> Response:
     """List the pages of a collection's NFTs"""
     _require_open()
     collection = nft_collections.get_collection(read(), token)
-    is_shown = collection and not collection["is_hidden"] and token in find_shown([token])
-    if not is_shown or part >= PARTS_OF_COLLECTION:
+    is_visible = collection and not collection["is_hidden"] and token in find_chosen([token])
+    if not is_visible or part >= PARTS_OF_COLLECTION:
         abort(404)
     serial_nos = nfts.list_shown_between(read(), token, part * PART, part * PART + PART - 1)
     # One address is made by the routing, the others after its form: that takes a tenth of the time.

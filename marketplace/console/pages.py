@@ -34,7 +34,7 @@ from marketplace.store.decisions import DecisionRow
 from marketplace.storefront import calls
 
 COOKIE = "console"
-SHOWN = 100  # decisions
+DECISIONS = 100  # the newest
 # What can be decided about what has a page: each decision, and what undoes it.
 ACTS = {
     "nft": {"hidden": ("hide", "show")},
@@ -144,7 +144,7 @@ def show_overview() -> ResponseReturnValue:
                 "This is not the address of an NFT's, a collection's or an account's page"
             )
         return redirect(f"{url_for('console.show_overview')}/{page[0]}")
-    rows = decisions.list_newest_decisions(read(), SHOWN)
+    rows = decisions.list_newest_decisions(read(), DECISIONS)
     return render_template("storefront/console.html", decided=rows)
 
 

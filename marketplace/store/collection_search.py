@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import Any, TypedDict
 
 from marketplace.store.connection import Connection, only
-from marketplace.store.nft_collections import LAST
+from marketplace.store.nft_collections import LAST, Chosen, write_chosen_condition
 from marketplace.store.nfts import NftRow
-from marketplace.store.shown_collections import ALL, Shown, write_shown_condition
 
 
 class FoundCollectionRow(TypedDict):
@@ -62,7 +61,7 @@ LOOKED_THROUGH = 20  # how many NFTs of a collection are searched for an image
 # An empty word is ignored.
 _MATCHING = """
     SELECT * FROM collection
-    WHERE is_hidden = 0 AND is_verified >= :only_verified {shown}
+    WHERE is_hidden = 0 AND is_verified >= :only_verified {chosen}
       AND (:word_1 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_1 AND word < :end_1))
       AND (:word_2 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_2 AND word < :end_2))
       AND (:word_3 = '' OR token IN (SELECT token FROM collection_word WHERE word >= :word_3 AND word < :end_3))
@@ -146,7 +145,7 @@ def list_found_collections(
     after: After,
     limit: int,
     only_verified: bool = False,
-    shown: Shown = ALL,
+    chosen: Chosen = (),
 ) -> list[FoundCollectionRow]:
     """List a page of the collections in which each of these words begins a word.
 
@@ -154,11 +153,11 @@ def list_found_collections(
     """
     parameters = _begin(sort, after, words, only_verified) | {"since": since, "limit": limit}
     parameters["looked_through"] = LOOKED_THROUGH
-    which = write_shown_condition(shown, "collection.token", parameters)
-    rows = db.execute(_STATEMENTS[sort].format(shown=which), parameters).fetchall()
+    which = write_chosen_condition(chosen, "collection.token", parameters)
+    rows = db.execute(_STATEMENTS[sort].format(chosen=which), parameters).fetchall()
     if sort == BY_SALES and len(rows) < limit:
         rest = parameters | {"limit": limit - len(rows)}
-        rows += db.execute(_STATEMENT_OF_IMITATIONS.format(shown=which), rest).fetchall()
+        rows += db.execute(_STATEMENT_OF_IMITATIONS.format(chosen=which), rest).fetchall()
     return rows
 
 
@@ -168,13 +167,13 @@ def list_found_nfts(
     serial_no: int,
     limit: int,
     only_verified: bool = False,
-    shown: Shown = ALL,
+    chosen: Chosen = (),
 ) -> list[NftRow]:
     """List the NFTs with a serial number in the first collections of list_found_collections()."""
     parameters = _begin(BY_VOLUME, None, words, only_verified)
     parameters |= {"serial_no": serial_no, "limit": limit}
-    which = write_shown_condition(shown, "collection.token", parameters)
-    return db.execute(_NFT_STATEMENT.format(shown=which), parameters).fetchall()
+    which = write_chosen_condition(chosen, "collection.token", parameters)
+    return db.execute(_NFT_STATEMENT.format(chosen=which), parameters).fetchall()
 
 
 def _begin(sort: str, after: After, words: Sequence[str], only_verified: bool) -> dict[str, Any]:

@@ -1,10 +1,9 @@
-"""The statements about collections: their facts from the ledger, and when to read these again."""
+"""The statements about collections: their facts, when to read them again, and which a shop shows."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TypedDict
 
 from marketplace.store.connection import Connection
-from marketplace.store.shown_collections import Shown, write_shown_condition
 
 
 class CollectionFactsRow(TypedDict):
@@ -71,6 +70,8 @@ class LastSerialNoRow(TypedDict):
     last_serial_no: int
 
 
+Chosen = tuple[str, ...]  # the setting STOREFRONT_COLLECTIONS: token ids, or VERIFIED; () for all
+VERIFIED: Chosen = ("verified",)
 # The last character: it sorts after all names, and word + LAST after all that begin with the word.
 LAST = "\U0010ffff"
 _IS_IMITATION = """CASE WHEN is_verified = 0 AND EXISTS (
@@ -325,15 +326,47 @@ def delete_skeletons(db: Connection, token: str) -> None:
     db.execute("DELETE FROM collection_skeleton WHERE token = :token", {"token": token})
 
 
-def list_last_serial_nos(db: Connection, shown: Shown, limit: int) -> list[LastSerialNoRow]:
-    # Some collections that are shown, ordered by token as text, each with its highest stored serial number.
+def write_chosen_condition(chosen: Chosen, column: str, parameters: dict[str, object]) -> str:
+    """Write the SQL condition for a column with tokens, and add its parameters. For all, it is empty."""
+    if not chosen:
+        return ""
+    if chosen == VERIFIED:
+        # Those whose names are still what the operator has verified.
+        which = """
+            SELECT verified.token FROM decision JOIN collection AS verified ON verified.token = decision.id
+            WHERE decision.kind = 'verified' AND verified.is_verified = 1
+        """
+    else:
+        named = {f"chosen_{number}": token for number, token in enumerate(chosen)}
+        parameters |= named
+        which = ", ".join(f":{name}" for name in named)
+    # Each token is looked up on the way through an order: "|| ''" keeps planners from sorting instead.
+    return f"AND {column} || '' IN ({which})"
+
+
+def list_chosen(db: Connection, chosen: Chosen, tokens: Iterable[str]) -> set[str]:
+    """List those of these tokens whose collections are chosen."""
+    if not chosen:
+        return set(tokens)
+    if chosen != VERIFIED:
+        return set(tokens).intersection(chosen)
+    named = {f"token_{number}": token for number, token in enumerate(tokens)}
+    sql = f"""
+        SELECT token FROM collection
+        WHERE token IN ({", ".join(f":{name}" for name in named)}) AND is_verified = 1
+    """
+    return {row["token"] for row in db.execute(sql, named)} if named else set()
+
+
+def list_last_serial_nos(db: Connection, chosen: Chosen, limit: int) -> list[LastSerialNoRow]:
+    # Some chosen collections, ordered by token as text, each with its highest stored serial number.
     parameters: dict[str, object] = {"limit": limit}
     sql = f"""
         SELECT token,
             (SELECT MAX(serial_no) FROM nft WHERE nft.token = collection.token) AS last_serial_no
         FROM collection
         WHERE is_hidden = 0 AND EXISTS (SELECT 1 FROM nft WHERE nft.token = collection.token)
-            {write_shown_condition(shown, "collection.token", parameters)}
+            {write_chosen_condition(chosen, "collection.token", parameters)}
         ORDER BY token LIMIT :limit + 0
     """
     return db.execute(sql, parameters).fetchall()

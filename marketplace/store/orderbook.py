@@ -9,9 +9,8 @@ from typing import NamedTuple, TypedDict
 
 from marketplace.hedera.ids import MAX_HBAR
 from marketplace.store.connection import Connection, merge
+from marketplace.store.nft_collections import Chosen, write_chosen_condition
 from marketplace.store.nfts import NftRow
-from marketplace.store.shown_collections import ALL as ALL_COLLECTIONS
-from marketplace.store.shown_collections import Shown, write_shown_condition
 from marketplace.store.traits import Trait, is_any_with_trait, split_trait
 
 
@@ -47,7 +46,7 @@ class Selection(NamedTuple):
     min_price: int = 0  # HBAR, as max_price
     max_price: int = MAX_HBAR
     traits: tuple[str, ...] = ()  # of the collection, each a type, a colon and a value
-    shown: Shown = ALL_COLLECTIONS
+    chosen: Chosen = ()
 
 
 ALL = Selection()
@@ -64,8 +63,7 @@ def list_selected(
     sort, key = selection.sort, KEYS[selection.sort]
     # If rows are skipped or filtered, finds the page's keys in an index first, and then reads only its rows.
     is_priced = (selection.min_price, selection.max_price) != (0, MAX_HBAR)
-    is_some = selection.shown != ALL_COLLECTIONS
-    is_skipping = offset > 0 or is_priced or bool(selection.traits) or is_some
+    is_skipping = offset > 0 or is_priced or bool(selection.traits or selection.chosen)
     last_key, token, serial_no = after or ("", selection.token, 0)
     parameters: dict[str, object] = {
         "token": token, "owner": selection.owner, "min_price": selection.min_price,
@@ -132,7 +130,8 @@ def _list_conditions(
         yield f"AND {price} >= :min_price"
     if selection.max_price < MAX_HBAR and not (is_after and selection.sort == MOST_EXPENSIVE):
         yield f"AND {price} <= :max_price"
-    yield write_shown_condition(selection.shown, "nft.token", parameters)
+    if selection.chosen:
+        yield write_chosen_condition(selection.chosen, "nft.token", parameters)
     if selection.traits:
         yield _select_traits(db, selection, parameters)
 

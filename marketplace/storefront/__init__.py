@@ -29,9 +29,10 @@ from werkzeug.exceptions import NotFound
 
 from marketplace.api.cache import PAGES as CACHED_PAGES
 from marketplace.api.cache import REQUEST_CACHE
+from marketplace.api.nft_collections import find_chosen
 from marketplace.errors import StartRefused
 from marketplace.hedera.ids import is_entity_id
-from marketplace.storefront import head, offers, pages, shown, trades, words
+from marketplace.storefront import head, offers, pages, trades, words
 from marketplace.storefront.surroundings import KEY, Surroundings, page_token, surroundings
 
 # The scripts replace these in the addresses of an NFT's and of a collection's page.
@@ -80,8 +81,9 @@ ASSETS = "/assets"
 
 def show(template: str, read: Callable[..., pages.Values], **ids: str) -> tuple[str, int]:
     """A page, with the status of the answer that it is about."""
-    named = (ids.get("token", ""), request.args.get("collection", ""))
-    if not all(shown.shows(one) for one in named if is_entity_id(one)):
+    named = {ids.get("token", ""), request.args.get("collection", "")}
+    tokens = {*filter(is_entity_id, named)}
+    if tokens != find_chosen(tokens):
         abort(404)
     values = read(**ids)
     answers = [values[name] for name in ("record", "book", "answer", "found") if values.get(name)]

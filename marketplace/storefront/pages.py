@@ -6,10 +6,9 @@ from typing import Any
 from flask import current_app, request
 
 from marketplace.api.nfts import is_gone
-from marketplace.api.shown import shows_all
 from marketplace.api.users import is_blocked
 from marketplace.hedera.ids import MAX_INT64, MAX_NFT_TRANSFERS, is_entity_id
-from marketplace.storefront import calls, shown
+from marketplace.storefront import calls
 from marketplace.storefront.basket import read_items
 from marketplace.storefront.calls import ApiAnswer
 from marketplace.storefront.chart import chart_collection, chart_nft
@@ -32,7 +31,7 @@ EVENTS = 30
 NAMES = 100  # of collections, to choose from
 TRENDING = 6
 SALES, EVENTS_READ = 8, 100  # on the front page; of which some may not be shown
-SHOWN = 40
+ROWS = 40  # of a list
 HOLDINGS = 20  # collections of an account, to choose from
 UNENDED = ("OPEN", "CLOSED")
 OFFERS = 100  # of an NFT, or of one side, highest first
@@ -47,7 +46,7 @@ def asked(*names: str) -> Values:
 
 def show_gallery() -> Values:
     """The front page: collections that are traded, what was sold last, and the order book."""
-    collections = shown.get("/collections", limit=NAMES)
+    collections = calls.get_chosen("/collections", limit=NAMES)
     named = collections.rows
     wanted = asked("collection", "minPrice", "maxPrice", "sort")
     if "collection" in wanted:
@@ -67,7 +66,8 @@ def show_gallery() -> Values:
     if is_filtered or page:
         return values
     traded = [one for one in named if one["listed"]][:TRENDING]
-    sold = shown.get("/events", kind="SOLD", limit=SALES if shows_all() else EVENTS_READ)
+    limit = EVENTS_READ if current_app.config["STOREFRONT_COLLECTIONS"] else SALES
+    sold = calls.get_chosen("/events", kind="SOLD", limit=limit)
     sales = sold.rows[-SALES:]
     records = read_records(sales)
     return values | {
@@ -78,10 +78,10 @@ def show_gallery() -> Values:
 
 def read_listings(**query: Any) -> ApiAnswer:
     """Read a page of the order book, which is as long as two of the API's."""
-    first = shown.get("/orderbook", **query)
+    first = calls.get_chosen("/orderbook", **query)
     if not first.page:
         return first
-    second = shown.get("/orderbook", **query | {"page": first.page})
+    second = calls.get_chosen("/orderbook", **query | {"page": first.page})
     if not second.is_ok:
         return first
     return replace(first, data=first.data + second.data, next=second.next)
@@ -105,20 +105,20 @@ def named_by_the_api(wanted: Values) -> Values:
 def show_collections() -> Values:
     """All collections, ranked."""
     wanted = asked("sort", "q")
-    book = shown.get("/collections", **wanted, limit=SHOWN, page=request.args.get("page"))
+    book = calls.get_chosen("/collections", **wanted, limit=ROWS, page=request.args.get("page"))
     return {"book": book, "wanted": wanted}
 
 
 def show_owners(token: str) -> Values:
     """The owners of a collection's NFTs."""
     page = request.args.get("page")
-    book = calls.get(f"/collection/{token}/owners", limit=SHOWN, page=page)
+    book = calls.get(f"/collection/{token}/owners", limit=ROWS, page=page)
     return read_head(token) | {"book": book}
 
 
 def show_search() -> Values:
     wanted = asked("q")
-    return {"wanted": wanted, "found": shown.get("/search", **wanted) if wanted else None}
+    return {"wanted": wanted, "found": calls.get_chosen("/search", **wanted) if wanted else None}
 
 
 def show_collection(token: str) -> Values:
@@ -211,17 +211,17 @@ def find_image(token: str) -> str | None:
 
 def show_account(account: str) -> Values:
     """What an account owns. Sorted by price, only what is for sale is shown."""
-    summary = shown.get(f"/user/{account}/summary")
+    summary = calls.get_chosen(f"/user/{account}/summary")
     about = summary.data if summary.is_ok else {}
     holdings = [one for one in about.get("collections", ()) if one["nfts"]]
     wanted = asked("collection", "show", "sort")
     token = wanted.get("collection")
     is_listed = wanted.get("show") == "listed" or "sort" in wanted
-    book = shown.get(
+    book = calls.get_chosen(
         f"/user/{account}/{'listed' if is_listed else 'nfts'}",
         tokenId=token,
         sort=wanted.get("sort"),
-        limit=SHOWN,
+        limit=ROWS,
         page=request.args.get("page"),
     )
     counted = [one for one in holdings if one["token"] == token] if token else [about]
@@ -349,7 +349,7 @@ def show_activity() -> Values:
     selected = named_by_the_api({name: wanted[name] for name in wanted if name != "kind"})
     answer = calls.get("/events", **selected, kind=kinds, limit=EVENTS, **order)
     newest_first = answer.rows if position else answer.rows[::-1]
-    events = shown.narrow(newest_first)
+    events = calls.choose(newest_first)
     records = read_records(events)
     token = wanted.get("collection")
     head = read_head(token) if token else {}

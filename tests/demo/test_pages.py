@@ -232,7 +232,7 @@ def test_a_basket_has_ten(app, listed):
 
 
 def test_an_account_that_owns_much_is_read_page_by_page(app, listed, monkeypatch):
-    monkeypatch.setattr(pages, "SHOWN", 1)
+    monkeypatch.setattr(pages, "ROWS", 1)
     write_sql(app, """
         INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at)
         SELECT token, 8, 'Second', file_type, owner, ledger_at FROM nft

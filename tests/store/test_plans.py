@@ -30,13 +30,12 @@ from marketplace.store import (
     prepared_transactions,
     properties,
     rechecks,
-    shown_collections,
     traits,
     webhooks,
 )
 from marketplace.store.database import SCHEMA
+from marketplace.store.nft_collections import VERIFIED
 from marketplace.store.orderbook import MOST_EXPENSIVE, NEWEST, Selection
-from marketplace.store.shown_collections import VERIFIED
 from tests.engines import both_engines
 
 DATE = "2026-11-20T12:00:00.000000000Z"
@@ -104,7 +103,7 @@ ARGUMENTS = {
     "transaction_id": "x", "account_id": "0.0.1001", "of_user": 5, "of_token": 50,
     "prepared_nft": PREPARED_NFT, "before": DATE, "token_hash": "x",
     "name": "x", "revoked_at": DATE, "used_at": DATE, "price": 5, "sold_at": DATE, "word": "x", "change": 1,
-    "delivered_to": 500, "words": ["x"], "values": ["x"], "shown": VERIFIED,
+    "delivered_to": 500, "words": ["x"], "values": ["x"], "chosen": VERIFIED,
     "tokens": ["0.0.7001", "0.0.7002"],
     "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
     "last_attempt": 19,
@@ -130,7 +129,7 @@ WHOLE = {
 MODULES = (
     access_tokens, accounts, collection_hours, collection_search, decisions, events, following,
     nft_collections, nfts, offers, orderbook, prepared_transactions, properties, rechecks,
-    shown_collections, traits, webhooks,
+    traits, webhooks,
 )  # fmt: skip
 STATEMENTS = {
     name: statement
@@ -143,11 +142,11 @@ for name in (
     "list_selected", "_list_conditions", "_select_traits", "_group_by_type", "find_trait",
     "replace_traits", "insert_traits", "get_next_event", "list_page", "read_page", "list_found_collections",
     "is_any_expired",
-    "delete_expired", "count_open", "list_nfts_of_owner", "list_listed_values", "list_shown",
+    "delete_expired", "count_open", "list_nfts_of_owner", "list_listed_values", "list_chosen",
     "list_open", "apply", "find_part", "insert_to_apply", "enqueue", "enqueue_all", "let_failed_be_due",
 ):  # fmt: skip
     del STATEMENTS[name]
-STATEMENTS["list_shown"] = partial(shown_collections.list_shown, shown=VERIFIED)
+STATEMENTS["list_chosen"] = partial(nft_collections.list_chosen, chosen=VERIFIED)
 STATEMENTS["insert_to_apply"] = partial(decisions.insert_to_apply, kind="hidden")
 for kind, serial_no in (("hidden", 0), ("hidden", 7), ("blocked", 0)):
     STATEMENTS[f"find_part {kind} {serial_no}"] = partial(
@@ -160,8 +159,8 @@ for sort, token, bounds in itertools.product(orderbook.KEYS, (None, "0.0.7001"),
     LISTINGS.append(Selection(sort, token, **bounds))
 for sort in orderbook.KEYS:
     LISTINGS.append(Selection(sort, "0.0.7001", traits=("x:x", "x:other", "y:common")))
-    for shown in (VERIFIED, ("0.0.7001", "0.0.7002")):
-        LISTINGS.append(Selection(sort, shown=shown))
+    for chosen in (VERIFIED, ("0.0.7001", "0.0.7002")):
+        LISTINGS.append(Selection(sort, chosen=chosen))
 for selection, start in itertools.product(LISTINGS, ("first", "far", "after")):
     after = (DATE if selection.sort == NEWEST else 100, "0.0.7001", 1) if start == "after" else None
     STATEMENTS[f"list_selected {start} {selection}"] = partial(
@@ -198,9 +197,9 @@ for by, words in itertools.product(
     STATEMENTS[f"list_found_collections {by} {words}"] = partial(
         collection_search.list_found_collections, sort=by, words=words, after=None
     )
-for by, shown in itertools.product(("volume24h", "name"), (VERIFIED, ("0.0.7001", "0.0.7002"))):
-    STATEMENTS[f"list_found_collections {by} {shown}"] = partial(
-        collection_search.list_found_collections, sort=by, words=[], after=None, shown=shown
+for by, chosen in itertools.product(("volume24h", "name"), (VERIFIED, ("0.0.7001", "0.0.7002"))):
+    STATEMENTS[f"list_found_collections {by} {chosen}"] = partial(
+        collection_search.list_found_collections, sort=by, words=[], after=None, chosen=chosen
     )
 for token in (None, "0.0.7001"):
     STATEMENTS[f"list_nfts_of_owner {token}"] = partial(
