@@ -10,9 +10,9 @@ from flask import Flask, Request, Response, after_this_request, current_app, req
 from werkzeug.exceptions import HTTPException, Unauthorized
 
 from marketplace.api import visitors
-from marketplace.api.cache import REQUEST_CACHE, CachedQuery, RequestCache
+from marketplace.api.cache import CachedQuery, RequestCache
 from marketplace.api.http import Blueprint, Decorator, View
-from marketplace.api.limits import RATE, WRITES, count_each, find_address, hold, rate_limits
+from marketplace.api.limits import WRITES, count_each, find_address, hold, rate_limits
 from marketplace.errors import (
     POSTS,
     SCOPED,
@@ -29,7 +29,14 @@ from marketplace.store import access_tokens
 from marketplace.store.access_tokens import AccessTokenRow, hash_token
 from marketplace.store.engine import Engine
 from marketplace.text import quote
-from marketplace.wsgi_environ import END_USER, OF_PAGE, TOKEN_NAME, TRUSTED
+from marketplace.wsgi_environ import (
+    END_USER,
+    OF_PAGE,
+    REQUEST_CACHE,
+    TOKEN_NAME,
+    TOKEN_RATE,
+    TRUSTED,
+)
 
 Authenticate = Callable[[Request, str], bool | str]
 
@@ -50,7 +57,7 @@ def authenticate(request: Request, scope: str) -> bool:
     cached = cache.find_token(header) if cache else None
     found = cached or _find_valid_token(header)
     row: AccessTokenRow = found.row
-    request.environ[TOKEN_NAME], request.environ[RATE] = row["name"], row["rate"]
+    request.environ[TOKEN_NAME], request.environ[TOKEN_RATE] = row["name"], row["rate"]
     ask_again_at = 0 if cached else _note_use(row)
     if scope not in row["scopes"].split():
         raise Forbidden(

@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import re
 import threading
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from sys import getsizeof
 from typing import Any, NamedTuple, TypeVar
@@ -21,7 +21,7 @@ from marketplace.metrics import count
 from marketplace.services import services
 from marketplace.store.access_tokens import AccessTokenRow
 from marketplace.store.engine import Engine
-from marketplace.wsgi_environ import ROUTE, TOKEN_NAME
+from marketplace.wsgi_environ import REQUEST_CACHE, ROUTE, TOKEN_NAME
 
 MAX_BYTES = 64 * 1024 * 1024
 OVERHEAD_BYTES, ROW_BYTES = 2000, 4000  # of an entry, and of a row's names: generous estimates
@@ -34,11 +34,10 @@ SHARED_CACHING = "public, no-cache"
 PAGE_SECONDS = 20
 VARY = {"origin", "accept-encoding"}  # the headers of a request that are in the key
 
-# Key of the WSGI environment: the RequestCache.
-REQUEST_CACHE = "marketplace.cache"
 # Key of the application's extensions: the pattern of these pages' paths. They must be made without a token.
 PAGES = "marketplace.pages"
 
+Key = str | tuple[str, ...]
 Row = TypeVar("Row")
 
 
@@ -64,10 +63,10 @@ class VersionedCache:
 
     def __init__(self, database: Engine, max_bytes: int) -> None:
         self._database = database
-        self._entries: FIFOCache[Hashable, Entry] = FIFOCache(max_bytes, lambda entry: entry.size)
+        self._entries: FIFOCache[Key, Entry] = FIFOCache(max_bytes, lambda entry: entry.size)
         self._storing = threading.Lock()
 
-    def find(self, key: Hashable, data_version: object) -> Any:
+    def find(self, key: Key, data_version: object) -> Any:
         """Find a value that is valid for the database's current data version, or None.
 
         While the data version cannot be read (None), nothing is found or stored.
@@ -85,7 +84,7 @@ class VersionedCache:
             entry.data_version = data_version
         return entry.value
 
-    def find_page(self, key: Hashable, data_version: object) -> Any:
+    def find_page(self, key: Key, data_version: object) -> Any:
         """Find a page. When it becomes too old, one request makes it again; others get it a second longer."""
         entry, now = self._entries.get(key), times.now()
         if entry and entry.until and entry.until <= now < entry.until + PAGE_SECONDS * times.SECOND:
@@ -104,7 +103,7 @@ class VersionedCache:
 
     def store(
         self,
-        key: Sequence[str],
+        key: Key,
         value: Any,
         data_version: object,
         queries: Sequence[CachedQuery],
@@ -178,10 +177,10 @@ class RequestCache:
         self,
         cache: VersionedCache,
         data_version: object,
-        key: tuple[str, ...] | None,
+        key: tuple[str, ...],
         is_page: bool,
     ) -> None:
-        """Without ``key``, the response is not stored."""
+        """With an empty ``key``, the response is not stored."""
         self._cache, self._data_version, self._key = cache, data_version, key
         self.is_page = is_page
         self.queries: list[CachedQuery] = []  # by cached_query()
@@ -209,7 +208,7 @@ class RequestCache:
         reads_freely = self.is_page or "reads_freely" in g
         varies = parse_set_header(",".join(response.headers.getlist("Vary"))).as_set()
         is_for_everyone = "Set-Cookie" not in response.headers and varies <= VARY
-        if self._key is None or not (reads_freely or self.queries) or not is_for_everyone:
+        if not self._key or not (reads_freely or self.queries) or not is_for_everyone:
             return
         body, (tag, _) = response.get_data(), response.get_etag()
         finished = FinishedResponse(response.headers.to_wsgi_list(), body, tag or "")
@@ -266,7 +265,7 @@ class ResponseCache:
         is_page = not is_api and self._pages is not None and bool(self._pages.fullmatch(path))
         if method not in ("GET", "HEAD") or not (is_api or is_page):
             return self._application(environ, start_response)
-        key = None if self._asks_host else self._make_key(path, environ, is_page)
+        key = () if self._asks_host else self._make_key(path, environ, is_page)
         data_version = self._database.data_version()
         find = self._cache.find_page if is_page else self._cache.find
         cached = find(key, data_version)

@@ -24,7 +24,7 @@ from marketplace.errors import LimitExceeded, TryAgain
 from marketplace.hedera.ids import NftId
 from marketplace.metrics import count
 from marketplace.store.access_tokens import VISITORS
-from marketplace.wsgi_environ import END_USER, TOKEN_NAME
+from marketplace.wsgi_environ import END_USER, TOKEN_NAME, TOKEN_RATE
 
 FAILED_LIMIT = "30/m"
 
@@ -32,8 +32,6 @@ UNITS = {"s": "second", "m": "minute", "h": "hour"}
 WORDS = {"s": "a second", "m": "a minute", "h": "an hour"}
 
 KEY = "marketplace.rate_limits"  # in the application's extensions
-# Key of the WSGI environment: the access token's own rate, or None.
-RATE = "marketplace.rate"
 
 # How long a request waits for a free place: writes come in bursts, and browsers ask for all images of a
 # page at once. After one has waited without success, the next ones do not wait until a place is free.
@@ -63,7 +61,7 @@ class RateLimits:
         An end user whom the host names has its own count, because many may share an address. Visitors count
         by their addresses alone.
         """
-        name, own_rate = request.environ.get(TOKEN_NAME), request.environ.get(RATE)
+        name, own_rate = request.environ.get(TOKEN_NAME), request.environ.get(TOKEN_RATE)
         if end_user := request.environ.get(END_USER):
             self._count(self._write, "end_user", f"The end user {end_user}", "write", number)
             return

@@ -28,12 +28,12 @@ from flask import (
 from werkzeug.exceptions import NotFound
 
 from marketplace.api.cache import PAGES as CACHED_PAGES
-from marketplace.api.cache import REQUEST_CACHE
 from marketplace.api.nft_collections import find_chosen
 from marketplace.errors import StartRefused
 from marketplace.hedera.ids import is_entity_id
 from marketplace.storefront import head, offers, pages, trades, words
 from marketplace.storefront.surroundings import KEY, Surroundings, page_token, surroundings
+from marketplace.wsgi_environ import REQUEST_CACHE
 
 # The scripts replace these in the addresses of an NFT's and of a collection's page.
 ANY_NFT = {"token": "TOKEN", "serial_no": "SERIAL"}
@@ -185,9 +185,8 @@ def set_policy(response: Response) -> Response:
     )
     response.headers["Referrer-Policy"] = "no-referrer"
     if response.mimetype == "text/html":
-        response.headers["Cache-Control"] = (
-            "private, no-cache"  # unless it is the same for everybody
-        )
+        # api/cache.py replaces it where a page is the same for everybody.
+        response.headers["Cache-Control"] = "private, no-cache"
     return response
 
 
