@@ -1,8 +1,8 @@
 """Authentication: access tokens as bearer tokens (RFC 6750), or a host's own authenticate()."""
 
 import re
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial, wraps
 from typing import Any
 
@@ -139,18 +139,22 @@ def is_allowed(scope: str) -> bool:
     if "Authorization" not in request.headers:
         return False
     try:
-        return bool(_ask(scope))
+        _ask(scope)
     except (MarketplaceError, HTTPException):
         return False
+    return True
 
 
 def _ask(scope: str) -> bool | str:
-    """Ask authenticate() about the request. Raises TypeError if it returns something else.
+    """Ask authenticate() about the request. Raises NotAuthenticated if it says no.
 
-    A user's number or object would count as True, and all users would share one address's limits.
+    Raises TypeError if it returns something else: a user's number or object would count as True, and all
+    users would share one address's limits.
     """
     answer: bool | str = current_app.extensions[KEY](request, scope)
-    if answer and not isinstance(answer, bool | str):
+    if not answer:
+        raise NotAuthenticated("You are not allowed to call this", "invalid_token")
+    if not isinstance(answer, bool | str):
         raise TypeError(
             f"authenticate() returned a value of type {type(answer).__name__}: return True, False or the end"
             " user's name as a str, such as str(user.id)"
@@ -158,8 +162,20 @@ def _ask(scope: str) -> bool | str:
     return answer
 
 
+@contextmanager
+def _limit_write(answer: bool | str) -> Iterator[None]:
+    """Count a write, and hold one of the places for writes. Raises LimitExceeded and TryAgain.
+
+    ``answer``: what authenticate() returned, which may be the end user's name.
+    """
+    request.environ[END_USER] = _fit(answer) if isinstance(answer, str) else None
+    rate_limits().count_write()
+    with hold(WRITES):
+        yield
+
+
 def require_scope(scope: str) -> Decorator:
-    """Require a scope for a view. Also limit the rate of writes, and how many run at once.
+    """Require a scope for a view. The scope write also limits the view's calls.
 
     The view does not get Flask's own texts of a path: it loads their values.
     """
@@ -173,21 +189,16 @@ def require_scope(scope: str) -> Decorator:
     def decorator(view: View) -> View:
         @wraps(view)
         def guarded(**texts: str) -> Any:
-            environ = request.environ
+            is_host = scope == "read" and TRUSTED in request.environ
             try:
-                is_host = scope == "read" and TRUSTED in environ
-                allowed = is_host or _ask(scope)
-                if not allowed:
-                    raise NotAuthenticated("You are not allowed to call this", "invalid_token")
+                answer = is_host or _ask(scope)
             except (NotAuthenticated, Unauthorized):
-                if OF_PAGE not in environ:  # a page that a visitor opens is no attempt to log in
+                if OF_PAGE not in request.environ:  # a page that a visitor opens is no login
                     rate_limits().count_failed()
                 raise
             if scope != "write":
                 return view()
-            environ[END_USER] = _fit(allowed) if isinstance(allowed, str) else None
-            rate_limits().count_write()
-            with hold(WRITES):
+            with _limit_write(answer):
                 return view()
 
         return refuses(document(guarded))
