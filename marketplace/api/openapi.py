@@ -190,9 +190,8 @@ class Api(flask_smorest.Api):
     would start later.
     """
 
-    ERROR_SCHEMA = {
-        "$ref": "#/components/schemas/ApiError"
-    }  # a class is instantiated for each status
+    # A class would be instantiated for each status.
+    ERROR_SCHEMA = {"$ref": "#/components/schemas/ApiError"}
     DEFAULT_ERROR_RESPONSE_NAME = None  # each operation names its own, which a test checks
 
     def __init__(self, app: Flask, title: str, description: str, *, prefix: str) -> None:

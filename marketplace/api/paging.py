@@ -60,7 +60,6 @@ KEYS = orderbook.KEYS | {BY_ID: "serial_no"}
 # The column with the id of an entry that is no NFT, if it is not the token.
 ENTITIES = {BY_NFTS: "account_id", BY_OFFER: "schedule_id"}
 Headers = dict[str, str]
-View = Callable[..., Any]
 Row = TypeVar("Row", NftRow, FoundCollectionRow, OwnerRow, dict[str, Any])
 Page = list[Row] | tuple[list[Row], Headers]
 NftPage = Page[NftRow]
@@ -71,9 +70,8 @@ class Position(NamedTuple):
 
     sort: str
     key: str | int  # the entry's value in the column of this order
-    entity_id: (
-        str  # the token of an NFT or a collection; the account of an owner; an offer's schedule
-    )
+    # The token of an NFT or a collection, the account of an owner, or an offer's schedule.
+    entity_id: str
     serial_no: int = 0  # of an NFT
 
     @classmethod
@@ -81,6 +79,11 @@ class Position(NamedTuple):
         if sort in KEYS:
             return cls(sort, row[KEYS[sort]], row["token"], row["serial_no"])
         return cls(sort, row["key"], row[ENTITIES.get(sort, "token")])
+
+    @property
+    def after(self) -> tuple[str | int, str, int]:
+        """The position without its order: a list of NFTs continues after it."""
+        return self.key, self.entity_id, self.serial_no
 
     def is_possible(self) -> bool:
         """Whether a database accepts these values. Raises ValueError for half of a surrogate pair."""
@@ -123,7 +126,7 @@ def page(rows: list[Row], limit: int, sort: str = NEWEST) -> Page[Row]:
     return rows, link_to_next(limit=limit, page=following)
 
 
-def with_events_cursor(view: View) -> View:
+def with_events_cursor(view: Callable[..., Any]) -> Callable[..., Any]:
     """Add the cursor of the newest event, read before the list: later changes have later events."""
 
     @wraps(view)

@@ -102,7 +102,7 @@ def list_user_listings(
     The orders are the order book's. If the account has listed nothing, the array is empty.
     """
     selection = Selection(sort, token, account_id)
-    rows = list_selected(read(), selection, limit + 1, offset, page and page[1:])
+    rows = list_selected(read(), selection, limit + 1, offset, page and page.after)
     return paging.page(rows, limit, sort)
 
 
