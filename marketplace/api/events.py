@@ -16,6 +16,7 @@ from marketplace.api.fields import (
     Moment,
 )
 from marketplace.api.http import Blueprint
+from marketplace.api.nfts import find_nft
 from marketplace.api.paging import Headers
 from marketplace.api.schemas import (
     NftPathSchema,
@@ -34,9 +35,7 @@ from marketplace.api.schemas import (
 )
 from marketplace.errors import CursorGone, Hidden, NftNotStored
 from marketplace.events import Cursor, EventKind
-from marketplace.market.requests import require_not_hidden
 from marketplace.services import read
-from marketplace.store import nfts
 from marketplace.store.events import EventFilter, EventRow, read_page
 
 OLDEST_FIRST, NEWEST_FIRST = "asc", "desc"
@@ -195,8 +194,7 @@ def list_events(
 @blp.response(
     200, EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER
 )
-@blp.refuses(NftNotStored, Hidden)
-@blp.refuses(CursorGone)
+@blp.refuses(NftNotStored, Hidden, CursorGone)
 def list_nft_events(
     token: str, serial_no: int, after: Cursor | None, limit: int, order: str
 ) -> EventsPage:
@@ -204,11 +202,8 @@ def list_nft_events(
 
     Works like GET /v1/events. The consensus timestamps of one NFT increase.
     """
-    require_not_hidden(token, serial_no)
-    page = _read_page(EventFilter(token, serial_no), after, limit, order)
-    if not page[0] and nfts.get_nft(read(), token, serial_no) is None:
-        raise NftNotStored(token, serial_no)
-    return page
+    find_nft(token, serial_no)
+    return _read_page(EventFilter(token, serial_no), after, limit, order)
 
 
 def _read_page(selection: EventFilter, after: Cursor | None, limit: int, order: str) -> EventsPage:

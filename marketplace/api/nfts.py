@@ -206,6 +206,11 @@ def get_nft(token: str, serial_no: int) -> NftRow:
     Returns the stored record, with the owner, and the price if the NFT is for sale. This call does not ask
     the ledger. An NFT that is not stored is a 404: add it first.
     """
+    return find_nft(token, serial_no)
+
+
+def find_nft(token: str, serial_no: int) -> NftRow:
+    """Find a stored NFT that is not hidden. Raises NftNotStored or Hidden."""
     nft = cached_query(nfts.get_nft, token, serial_no)
     if nft is None or nft["is_hidden"]:
         require_not_hidden(token, serial_no)
@@ -303,7 +308,7 @@ def list_orderbook(
     """
     chosen = current_app.config["STOREFRONT_COLLECTIONS"] if only_chosen else ()
     selection = orderbook.Selection(sort, token, None, min_price, max_price, traits, chosen)
-    rows = orderbook.list_selected(read(), selection, limit + 1, offset, page and page[1:])
+    rows = orderbook.list_selected(read(), selection, limit + 1, offset, page and page.after)
     return paging.page(rows, limit, sort)
 
 

@@ -10,7 +10,7 @@ from marshmallow.validate import Length
 from marketplace.api.authentication import require_scope
 from marketplace.api.fields import CamelCaseSchema, Digits, Several
 from marketplace.api.http import Blueprint
-from marketplace.api.nfts import NFTS_AT_ONCE, FilterQuerySchema
+from marketplace.api.nfts import NFTS_AT_ONCE, FilterQuerySchema, find_nft
 from marketplace.api.schemas import (
     CollectionPathSchema,
     NftPathSchema,
@@ -28,7 +28,7 @@ from marketplace.errors import CollectionNotStored, Hidden, NftNotStored
 from marketplace.market.rarity import list_values, rank_collection
 from marketplace.market.requests import require_collection, require_not_hidden
 from marketplace.services import read
-from marketplace.store import nfts, orderbook
+from marketplace.store import orderbook
 from marketplace.store.orderbook import NEWEST, ListedValueRow, Selection
 from marketplace.store.traits import TraitValueRow, read_traits
 
@@ -160,10 +160,7 @@ def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
     rarest. Stored NFTs are ranked if they have traits and are not burned, by OpenRarity's information
     content.
     """
-    nft = nfts.get_nft(read(), token, serial_no)
-    if nft is None or nft["is_hidden"]:
-        require_not_hidden(token, serial_no)
-        raise NftNotStored(token, serial_no)
+    nft = find_nft(token, serial_no)
     ranking = rank_collection(token)
     rank, ranked = ranking.find_rank(serial_no), len(ranking.serials)
     with_counts = [
