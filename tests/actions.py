@@ -10,7 +10,7 @@ from harness.mirror import Mirror
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.market import history, listing, nfts
-from marketplace.market.requests import TransactionRequest
+from marketplace.market.requests import MarketRequest
 from marketplace.services import read, write
 from marketplace.store import nft_collections
 from marketplace.watcher.maintenance import Ranker
@@ -110,8 +110,8 @@ def prepare_long_ago(app):
     then = times.now() - 600 * times.SECOND
     Ledger(app).mint((TOKEN, 7), ALICE, then - times.SECOND)
     with app.app_context():
-        nfts.add(ALICE, [NftId(TOKEN, 7)])
-        ask = TransactionRequest(ALICE, [NftId(TOKEN, 7)])
+        ask = MarketRequest(ALICE, [NftId(TOKEN, 7)])
+        nfts.add(ask)
         return listing.prepare_listing(ask, 250, then).transaction, then
 
 

@@ -11,6 +11,7 @@ from marketplace import create_app, metrics
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import mirror as ledger_mirror
 from marketplace.market import nfts
+from marketplace.market.requests import MarketRequest
 from tests.actions import list_nft
 
 
@@ -80,7 +81,7 @@ def complete(app):
 def nft(app, complete):
     """An NFT of Alice's, stored, complete and not listed."""
     with app.app_context():
-        nfts.add(ALICE, [NftId(TOKEN, 7)])
+        nfts.add(MarketRequest(ALICE, [NftId(TOKEN, 7)]))
     complete()
     return TOKEN, 7
 

@@ -12,7 +12,7 @@ from werkzeug.exceptions import HTTPException, Unauthorized
 from marketplace.api import visitors
 from marketplace.api.cache import CachedQuery, RequestCache
 from marketplace.api.http import Blueprint, Decorator, View
-from marketplace.api.limits import WRITES, count_each, find_address, hold, rate_limits
+from marketplace.api.limits import WRITES, find_address, hold, rate_limits
 from marketplace.errors import (
     POSTS,
     SCOPED,
@@ -23,7 +23,7 @@ from marketplace.errors import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.market.requests import Caller, TransactionRequest
+from marketplace.market.requests import Caller, MarketRequest
 from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import AccessTokenRow, hash_token
@@ -114,16 +114,15 @@ def _mark_used(engine: Engine, token_hash: str, today: str) -> None:
         access_tokens.mark_access_token_used(db, token_hash, today)
 
 
-def caller() -> Caller:
-    """The caller: access token and end user. Without a name, the end user is the client's address."""
+def make_request(account_id: str, nft_ids: Sequence[NftId] = ()) -> MarketRequest:
+    """Make the caller's request. Counts each NFT as a write, and raises LimitExceeded.
+
+    The caller is the access token and the end user: a name, or the client's address.
+    """
+    if more := len(nft_ids[1:]):  # the first one was counted with the request
+        rate_limits().count_write(more)
     end_user = request.environ.get(END_USER) or find_address()
-    return Caller(request.environ.get(TOKEN_NAME, ""), end_user)
-
-
-def make_request(account_id: str, nft_ids: Sequence[NftId] = ()) -> TransactionRequest:
-    """The caller's request about a transaction. Counts each NFT as a write, and raises LimitExceeded."""
-    count_each(nft_ids)
-    return TransactionRequest(account_id, nft_ids, caller())
+    return MarketRequest(account_id, nft_ids, Caller(request.environ.get(TOKEN_NAME, ""), end_user))
 
 
 def _fit(end_user: str) -> str:

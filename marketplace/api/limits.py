@@ -7,7 +7,7 @@ request of a token or an address, and ends after a second, a minute or an hour. 
 import re
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
@@ -21,7 +21,6 @@ from limits.storage import MemoryStorage
 from limits.strategies import FixedWindowRateLimiter
 
 from marketplace.errors import LimitExceeded, TryAgain
-from marketplace.hedera.ids import NftId
 from marketplace.metrics import count
 from marketplace.store.access_tokens import VISITORS
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME, TOKEN_RATE
@@ -120,12 +119,6 @@ def _parse(rate: str) -> Limit | None:
     amount, _, unit = rate.partition("/")
     times = "once" if amount == "1" else f"{amount} times"
     return Limit(parse_rate(f"{amount}/{UNITS[unit]}"), f"{times} {WORDS[unit]}") if unit else None
-
-
-def count_each(nft_ids: Sequence[NftId]) -> None:
-    """Count all NFTs of a request but one, which was counted with the request. Raises LimitExceeded."""
-    if len(nft_ids) > 1:
-        rate_limits().count_write(len(nft_ids) - 1)
 
 
 def find_address() -> str:

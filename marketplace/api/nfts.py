@@ -8,7 +8,7 @@ from marshmallow import ValidationError, validates_schema
 from marshmallow.validate import Length
 
 from marketplace.api import paging
-from marketplace.api.authentication import caller, require_scope
+from marketplace.api.authentication import make_request, require_scope
 from marketplace.api.cache import cached_query
 from marketplace.api.fields import (
     CamelCaseSchema,
@@ -25,7 +25,6 @@ from marketplace.api.fields import (
     TraitText,
 )
 from marketplace.api.http import Blueprint
-from marketplace.api.limits import count_each
 from marketplace.api.paging import BY_ID, NEWEST, ORDERS, NftPage, Position
 from marketplace.api.schemas import (
     CollectionPathSchema,
@@ -325,8 +324,7 @@ def add_nft(account_id: str, nft_ids: list[NftId]) -> dict[str, str]:
     within seconds. Until then, the NFT has a name built from its collection's, and a placeholder image. Send
     serialNos instead of serialNo to add up to 20 NFTs, all or none.
     """
-    count_each(nft_ids)
-    add(account_id, nft_ids, caller())
+    add(make_request(account_id, nft_ids))
     return {"result": "OK"}
 
 

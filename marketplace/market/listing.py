@@ -27,7 +27,7 @@ from marketplace.market.memos import (
 from marketplace.market.prepared import PreparedNft, PreparedTransaction, prepare_unsigned
 from marketplace.market.reconciler import Reconciliation
 from marketplace.market.requests import (
-    TransactionRequest,
+    MarketRequest,
     begin,
     for_each,
     require_nfts,
@@ -40,7 +40,7 @@ from marketplace.store.nfts import NftRow
 
 
 def prepare_listing(
-    request: TransactionRequest, listing_price: int, now: int | None = None
+    request: MarketRequest, listing_price: int, now: int | None = None
 ) -> PreparedTransaction:
     """Build the transaction that lists NFTs of a token, each for a price in HBAR, and store a record of it.
 
@@ -68,9 +68,7 @@ def prepare_listing(
     return replace(prepared, seller_receives=receives)
 
 
-def _find_received(
-    request: TransactionRequest, listing_price: int, deadline: Deadline
-) -> int | None:
+def _find_received(request: MarketRequest, listing_price: int, deadline: Deadline) -> int | None:
     """What custom fees leave the seller of each NFT, in tinybars; None if the fees are not known.
 
     A purchase asks the ledger for the fees again.
@@ -88,7 +86,7 @@ def _find_received(
         return None
 
 
-def prepare_withdrawal(request: TransactionRequest) -> PreparedTransaction:
+def prepare_withdrawal(request: MarketRequest) -> PreparedTransaction:
     """Build the transaction that withdraws listings of a token, and store a record of it.
 
     Reconciles the NFTs first. If the ledger does not answer, the stored owner gets the transaction anyway:

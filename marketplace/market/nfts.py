@@ -10,9 +10,7 @@ from marketplace.ledger import Deadline
 from marketplace.market import listing_rule, reconciler
 from marketplace.market.reconciler import Judgement
 from marketplace.market.requests import (
-    OPERATOR,
-    Caller,
-    TransactionRequest,
+    MarketRequest,
     begin,
     for_each,
     require_none_hidden,
@@ -25,16 +23,16 @@ from marketplace.store.nfts import is_gone
 PAUSE_SECONDS = 600  # between two requests for one NFT's metadata, of anybody
 
 
-def add(account_id: str, nft_ids: Sequence[NftId], caller: Caller = OPERATOR) -> None:
+def add(request: MarketRequest) -> None:
     """Store NFTs as the ledger shows them, unless they are stored already.
 
     The watcher adds their metadata and images later.
     After an error, none of them is stored.
     """
-    require_none_hidden(nft_ids)
-    stored = nfts.get_nfts(read(), nft_ids)
-    new = [nft_id for nft_id in nft_ids if nft_id not in stored]
-    with begin(TransactionRequest(account_id, new, caller)) as (request, deadline):
+    require_none_hidden(request.nft_ids)
+    stored = nfts.get_nfts(read(), request.nft_ids)
+    new = [nft_id for nft_id in request.nft_ids if nft_id not in stored]
+    with begin(request._replace(nft_ids=new)) as (request, deadline):
         add_new(request.account_id, new, deadline)
 
 

@@ -12,7 +12,7 @@ from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import Deadline
 from marketplace.market.nodes import next_node
-from marketplace.market.requests import TransactionRequest
+from marketplace.market.requests import MarketRequest
 from marketplace.services import mirror_node, write
 from marketplace.store import prepared_transactions
 from marketplace.store.connection import Connection
@@ -74,7 +74,7 @@ def find_expiry(valid_start: int) -> str:
 def insert(
     db: Connection,
     kind: Kind,
-    request: TransactionRequest,
+    request: MarketRequest,
     nfts: Sequence[PreparedNft],
     transaction_id: TransactionId,
     *,
@@ -139,7 +139,7 @@ def find_present(deadline: Deadline) -> int:
 
 def prepare_unsigned(
     kind: Kind,
-    request: TransactionRequest,
+    request: MarketRequest,
     nfts: Sequence[PreparedNft],
     memo: str,
     build: Callable[..., bytes],
@@ -181,7 +181,7 @@ def prepare_unsigned(
 
 
 def prepare_for_offer(
-    kind: Kind, request: TransactionRequest, offer: OfferRow, memo: str, build: Callable[..., bytes]
+    kind: Kind, request: MarketRequest, offer: OfferRow, memo: str, build: Callable[..., bytes]
 ) -> PreparedTransaction:
     """The same for a transaction about an offer's schedule."""
     nft = PreparedNft(offer["token"], offer["serial_no"], offer["price"], offer["seller"])

@@ -42,7 +42,7 @@ from marketplace.market.report_rule import (
 )
 from marketplace.market.requests import (
     Caller,
-    TransactionRequest,
+    MarketRequest,
     begin,
     for_each,
     require_nfts,
@@ -72,7 +72,7 @@ class Judged(NamedTuple):
     expires_at: str | None
 
 
-def hand_in(request: TransactionRequest, transaction: bytes, signature_map: bytes) -> ReportAnswer:
+def hand_in(request: MarketRequest, transaction: bytes, signature_map: bytes) -> ReportAnswer:
     """Submit a signed transaction, and tell whether the ledger shows its effect already.
 
     ``signature_map``: further signatures. Raises FieldInvalid, and the errors of a purchase and of a report.
@@ -117,7 +117,7 @@ def _submit_unchanged(handed_in: "SignedBody") -> PreparedTransactionRow:
 
 def _is_on_ledger(transaction_id: TransactionId, caller: Caller) -> bool:
     """Look once: what was just submitted is shown some seconds later."""
-    payer = TransactionRequest(transaction_id.account_id, caller=caller)
+    payer = MarketRequest(transaction_id.account_id, caller=caller)
     try:
         with begin(payer) as (_, deadline):
             return bool(mirror_node().list_transactions(transaction_id, deadline))
@@ -126,7 +126,7 @@ def _is_on_ledger(transaction_id: TransactionId, caller: Caller) -> bool:
 
 
 def answer(
-    request: TransactionRequest, transaction_id: str | None = None, offer_id: str | None = None
+    request: MarketRequest, transaction_id: str | None = None, offer_id: str | None = None
 ) -> ReportAnswer:
     """Tell whether a signed transaction had its effect on all NFTs, or on its offer."""
     with begin(request) as (request, deadline):
@@ -144,7 +144,7 @@ def answer(
 
 
 def _judge_all(
-    request: TransactionRequest, transaction_id: str | None, deadline: Deadline
+    request: MarketRequest, transaction_id: str | None, deadline: Deadline
 ) -> list[Judged]:
     account_id, nft_ids, caller = request
     stored = require_nfts(nft_ids)

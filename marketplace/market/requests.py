@@ -36,16 +36,16 @@ class Caller(NamedTuple):
 OPERATOR = Caller("", "")  # uses a command
 
 
-class TransactionRequest(NamedTuple):
-    """A request about an account's transaction: for one to sign, or about what has become of a signed one."""
+class MarketRequest(NamedTuple):
+    """What an account asks for: NFTs to add, a transaction to sign, or what has become of a signed one."""
 
-    account_id: str  # must sign the transaction; begin() replaces an EVM address by the id
-    nft_ids: Sequence[NftId] = ()  # each once; none if an offer says which one
+    account_id: str  # begin() replaces an EVM address by the id
+    nft_ids: Sequence[NftId] = ()  # each once; none if it is about an offer
     caller: Caller = OPERATOR
 
 
 @contextmanager
-def begin(request: TransactionRequest) -> Iterator[tuple[TransactionRequest, RequestDeadline]]:
+def begin(request: MarketRequest) -> Iterator[tuple[MarketRequest, RequestDeadline]]:
     """Take a request's turn at the mirror node. Yields it with its account's id, and its deadline.
 
     An EVM address is looked up each time. This and each further question may raise LedgerBusy. Raises

@@ -16,6 +16,7 @@ from marketplace.ledger.rate import MirrorRate
 from marketplace.market import reconciler
 from marketplace.market.nfts import add
 from marketplace.market.offers.reconcile import reconcile_offers
+from marketplace.market.requests import MarketRequest
 from marketplace.sandbox import catalogue, deeds, month
 from marketplace.sandbox.month import Deed
 from marketplace.sandbox.world import hand_over, mint
@@ -51,7 +52,7 @@ def _fill(sandbox: Flask) -> None:
             for nft in missing:
                 mint(*nft, month.first_owner(nft), GENESIS)
         for nft in missing:
-            add(month.first_owner(nft), [nft])
+            add(MarketRequest(month.first_owner(nft), [nft]))
     new = {nft for nft in sample if _is_new(nft)}
     now = times.now()
     for position, deed in enumerate(month.draw(sample)):

@@ -14,7 +14,7 @@ from marketplace.hedera.hbar import TINYBARS
 from marketplace.hedera.ids import NftId
 from marketplace.market import listing
 from marketplace.market.memos import basket_memo, listing_memo, purchase_memo
-from marketplace.market.requests import TransactionRequest
+from marketplace.market.requests import MarketRequest
 from marketplace.services import read, write
 from marketplace.store import nfts, rechecks
 from stress.lives.acts import Acts
@@ -122,7 +122,7 @@ class Orders(Acts):
         with self.world.app.app_context():
             if nfts.get_nft(read(), *nft):
                 with suppress(MarketplaceError):
-                    ask = TransactionRequest(self.lives[nft].owner, [NftId(*nft)])
+                    ask = MarketRequest(self.lives[nft].owner, [NftId(*nft)])
                     listing.prepare_listing(ask, step.price, then)
 
     def prepare_withdrawal(self, step: Step) -> None:

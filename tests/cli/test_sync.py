@@ -12,7 +12,7 @@ from marketplace.ledger import mirror as mirror_client
 from marketplace.market import report as reports
 from marketplace.market.listing import prepare_listing
 from marketplace.market.memos import listing_memo
-from marketplace.market.requests import TransactionRequest
+from marketplace.market.requests import MarketRequest
 from marketplace.services import read, write
 from marketplace.store import nfts
 from tests.cli.listings import prepare
@@ -83,7 +83,7 @@ def test_a_prepared_transaction_that_was_never_signed_is_deleted_after_hours(
     with app.app_context():
         for hours, price in ((1, 10), (4, 40)):
             then = times.now() - hours * 3600 * times.SECOND
-            prepare_listing(TransactionRequest(ALICE, [NftId(*nft)]), price, then)
+            prepare_listing(MarketRequest(ALICE, [NftId(*nft)]), price, then)
     sync()
     assert prepared(app) == [10]
 
@@ -195,7 +195,7 @@ def test_racing_reports_and_syncs_agree(app, client, nft, ledger, sync):
     from concurrent.futures import ThreadPoolExecutor
 
     transaction_id = ledger.sign_and_submit(prepare(client))
-    asked = TransactionRequest(ALICE, [NftId(*nft)])
+    asked = MarketRequest(ALICE, [NftId(*nft)])
 
     def report(_):
         with app.app_context():

@@ -22,6 +22,7 @@ from marketplace.market import moderation, nfts
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.reconciler import reconcile
+from marketplace.market.requests import MarketRequest
 from marketplace.sandbox import wallet
 from marketplace.services import read
 from marketplace.store import offers, rechecks
@@ -184,7 +185,7 @@ def test_royalties_change_neither_the_price_nor_what_it_cost(app, ledger, watche
     """Tides have a royalty of a twentieth. Its collector pays less in the end."""
     nft = TIDES, 1
     with app.app_context():
-        nfts.add(ALICE, [NftId(*nft)])
+        nfts.add(MarketRequest(ALICE, [NftId(*nft)]))
     schedule_id = schedule(
         app, ledger, token=TIDES, serial_no=1, bidder=bidder, part_tinybars=3 * HBAR
     )

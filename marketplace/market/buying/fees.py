@@ -30,7 +30,7 @@ from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.objects import LedgerAccount, Transaction
 from marketplace.market.prepared import MOST_APART
-from marketplace.market.requests import TransactionRequest
+from marketplace.market.requests import MarketRequest
 from marketplace.market.sale_checks import find_balance
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.metrics import count
@@ -203,7 +203,7 @@ def require_within_limits(
 
 
 @contextmanager
-def refusals_counted(request: TransactionRequest) -> Iterator[None]:
+def refusals_counted(request: MarketRequest) -> Iterator[None]:
     """Count a refusal by its name. Log those that only the operator can end."""
     try:
         yield

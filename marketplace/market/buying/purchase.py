@@ -47,7 +47,7 @@ from marketplace.market.prepared import (
     insert,
 )
 from marketplace.market.requests import (
-    TransactionRequest,
+    MarketRequest,
     begin,
     for_each,
     require_nfts,
@@ -74,7 +74,7 @@ NOTHING: Mapping[NftId, int] = {}
 
 
 def prepare(
-    request: TransactionRequest, expected_prices: Mapping[NftId, int] = NOTHING
+    request: MarketRequest, expected_prices: Mapping[NftId, int] = NOTHING
 ) -> PreparedTransaction:
     """Build the unsigned transaction by which an account buys NFTs for their current prices.
 
@@ -103,7 +103,7 @@ def _require_signer() -> Signer:
 
 
 def _reconcile_and_check(
-    request: TransactionRequest,
+    request: MarketRequest,
     deadline: Deadline,
     expected_prices: Mapping[NftId, int] = NOTHING,
     buyer: LedgerAccount | None = None,
@@ -141,7 +141,7 @@ def _reconcile_and_check(
 
 
 def _find_for_sale(
-    request: TransactionRequest, expected_prices: Mapping[NftId, int], deadline: Deadline
+    request: MarketRequest, expected_prices: Mapping[NftId, int], deadline: Deadline
 ) -> list[NftRow]:
     reconciled = reconciler.reconcile(request.nft_ids, deadline)
     buyer_id = request.account_id
@@ -218,7 +218,7 @@ def _write_memo(nfts: Sequence[NftRow]) -> str:
 
 
 def sign_and_submit(
-    request: TransactionRequest, handed_in: "SignedBody"
+    request: MarketRequest, handed_in: "SignedBody"
 ) -> tuple[PreparedTransactionRow, bool]:
     """Sign and submit a purchase, or submit it again if it may not have been. Returns whether it is new.
 
@@ -243,7 +243,7 @@ def sign_and_submit(
 
 
 def _sign_and_store(
-    request: TransactionRequest, handed_in: "SignedBody"
+    request: MarketRequest, handed_in: "SignedBody"
 ) -> tuple[PreparedTransactionRow, bool]:
     """Check, sign and store a purchase. Returns its row, and whether it is new."""
     signer = _require_signer()
@@ -336,7 +336,7 @@ def _add_signature(
 
 def _log_and_insert(
     db: Connection,
-    request: TransactionRequest,
+    request: MarketRequest,
     purchase: Purchase,
     transaction_id: TransactionId,
     transaction: bytes,

@@ -34,7 +34,7 @@ from marketplace.market.prepared import (
     prepare_unsigned,
 )
 from marketplace.market.requests import (
-    TransactionRequest,
+    MarketRequest,
     begin,
     require_nfts,
     require_none_hidden,
@@ -66,7 +66,7 @@ class OfferTerms(NamedTuple):
     days: int  # until it expires
 
 
-def make(request: TransactionRequest, terms: OfferTerms) -> PreparedTransaction:
+def make(request: MarketRequest, terms: OfferTerms) -> PreparedTransaction:
     """Prepare the bidder's schedule of the sale of one NFT."""
     from marketplace.hedera.transactions import build_offer
 
@@ -110,7 +110,7 @@ def _list_admin_keys(sides: Sides) -> "list[Key]":
 
 
 def accept(
-    request: TransactionRequest, offer_id: str, expected_price: int | None
+    request: MarketRequest, offer_id: str, expected_price: int | None
 ) -> PreparedTransaction:
     """Prepare the signature by which an NFT's owner accepts an offer."""
     from marketplace.hedera.transactions import build_offer_signature
@@ -152,7 +152,7 @@ def _require_open(offer: OfferRow, undecided: str) -> None:
         raise LedgerUndecided(offer["token"], offer["serial_no"], undecided)
 
 
-def withdraw(request: TransactionRequest, offer_id: str) -> PreparedTransaction:
+def withdraw(request: MarketRequest, offer_id: str) -> PreparedTransaction:
     """Prepare the transaction by which a bidder or an owner deletes an offer's schedule.
 
     Works for hidden NFTs and blocked accounts, too.
@@ -167,7 +167,7 @@ def withdraw(request: TransactionRequest, offer_id: str) -> PreparedTransaction:
     return prepare_withdrawal(request, offer)
 
 
-def prepare_withdrawal(request: TransactionRequest, offer: OfferRow) -> PreparedTransaction:
+def prepare_withdrawal(request: MarketRequest, offer: OfferRow) -> PreparedTransaction:
     """The same for an offer that was looked at."""
     from marketplace.hedera.transactions import build_offer_withdrawal
 

@@ -28,7 +28,7 @@ from marketplace.market.offers.prepare import find_offer, prepare_withdrawal, re
 from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.offers.rule import CREATION
 from marketplace.market.report_rule import LONGEST_VALIDITY, ReportAnswer
-from marketplace.market.requests import TransactionRequest
+from marketplace.market.requests import MarketRequest
 from marketplace.services import mirror_node, read
 from marketplace.store import prepared_transactions
 from marketplace.store.offers import OfferRow
@@ -50,7 +50,7 @@ WORDS: dict[Kind, str] = {
 
 
 def find_row(
-    request: TransactionRequest, transaction_id: str | None, offer_id: str | None
+    request: MarketRequest, transaction_id: str | None, offer_id: str | None
 ) -> PreparedTransactionRow | None:
     """Find the transaction about an offer that a report means: by its id, or else the account's newest one.
 
@@ -100,7 +100,7 @@ def answer_new(
 
 
 def answer(
-    request: TransactionRequest,
+    request: MarketRequest,
     offer_id: str,
     row: PreparedTransactionRow | None,
     transaction_id: str | None,
