@@ -197,7 +197,7 @@ def make_offer_for_nft(
     transactionId: the answer has its offerId.
     """
     request = make_request(account_id, [NftId(token, serial_no)])
-    return prepare.make(request, prepare.OfferTerms(offer_price, expires_in))
+    return prepare.make(request, offer_price, expires_in)
 
 
 @blp.post("/acceptoffer/<wallet>")

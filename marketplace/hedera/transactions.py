@@ -122,7 +122,11 @@ def build_purchase_body(
         for account_id in sorted(payments, key=numbers)  # as JavaScript sorts them
     ]
     by_token: dict[str, list[SoldNft]] = defaultdict(list)
-    for nft in sorted(nfts, key=_in_order):
+    # JavaScript sorts NFTs of one receiver like this, and then groups them by token.
+    in_order = sorted(
+        nfts, key=lambda nft: (numbers(nft.seller), nft.serial_no, numbers(nft.token))
+    )
+    for nft in in_order:
         by_token[nft.token].append(nft)
     moved = [
         hapi.TokenTransferList(
@@ -143,11 +147,6 @@ def build_purchase_body(
         transfers=hapi.TransferList(accountAmounts=amounts), tokenTransfers=moved
     )
     return _body(envelope, cryptoTransfer=data)
-
-
-def _in_order(nft: SoldNft) -> tuple[Any, ...]:
-    """The order in which JavaScript sorts NFTs of one receiver. Then it groups them by token."""
-    return numbers(nft.seller), nft.serial_no, numbers(nft.token)
 
 
 class ScheduledSale(NamedTuple):

@@ -8,7 +8,7 @@ is about an offer.
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from flask import current_app
@@ -130,7 +130,7 @@ def answer(
 ) -> ReportAnswer:
     """Tell whether a signed transaction had its effect on all NFTs, or on its offer."""
     with begin(request) as (request, deadline):
-        row = offers.find_row(request, transaction_id, offer_id)
+        row = _find_of_offer(request, transaction_id, offer_id)
         if about := offer_id or (row and row["schedule_id"]):
             return offers.answer(request, about, row, transaction_id, deadline)
         if row:
@@ -141,6 +141,34 @@ def answer(
         return ReportAnswer(True, expires_at=max(each.expires_at or "" for each in pending) or None)
     prices = {each.nft["listing_price"] if each.kind == "listing" else None for each in judged}
     return ReportAnswer(False, prices.pop() if len(prices) == 1 else None)
+
+
+def _find_of_offer(
+    request: MarketRequest, transaction_id: str | None, offer_id: str | None
+) -> PreparedTransactionRow | None:
+    """Find the transaction about an offer that a report means: by its id, or else the account's newest one.
+
+    None: none was prepared, or something else is meant. A report of an NFT means the offer for it, unless its
+    caller has prepared a listing or a purchase later.
+    """
+    account_id, nft_ids, caller = request
+    if len(nft_ids) > 1:
+        return None
+    store, named = prepared_transactions, None
+    if transaction_id:
+        named = store.get_prepared_transaction(read(), transaction_id)
+    is_own = named and named["account_id"] == account_id and named["kind"] in offers.WANTED
+    if named and is_own and offer_id in (None, named["schedule_id"]):
+        return named
+    if offer_id:
+        find = partial(store.get_newest_of_schedule, read(), offer_id, account_id)
+        return find(by=caller) or find()
+    # A wallet may have replaced an id by another one of its account.
+    is_another = transaction_id and TransactionId.require(transaction_id).account_id != account_id
+    if named or is_another or not nft_ids:
+        return None
+    newest = store.get_newest_prepared(read(), *nft_ids[0], account_id, caller, with_offers=True)
+    return newest if newest and newest["kind"] == "offer" else None
 
 
 def _judge_all(

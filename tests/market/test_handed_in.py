@@ -32,6 +32,16 @@ def test_a_listing_and_a_withdrawal(client, nft, ledger):
     assert shown(client)["isForSale"] is False
 
 
+def test_an_offer_and_its_acceptance(client, nft, ledger):
+    offer = ledger.sign(prepare(client, "offer", accountId=BOB, offerPrice=50), BOB)
+    made = hand_in(client, offer, accountId=BOB).json
+    assert made == {"result": "OK", "offerId": made["offerId"]}
+    body = {"accountId": ALICE, "offerId": made["offerId"]}
+    accepted = client.post("/v1/acceptoffer/extwallet", json=body).json["byteArray"]
+    assert hand_in(client, ledger.sign(accepted)).json == {"result": "OK"}
+    assert shown(client)["owner"] == {"accountId": BOB}
+
+
 def change_memo(body):
     body.memo = "Listing NFT with 0.0.7001 and Serial Number 7 for 1 HBAR on X"
 

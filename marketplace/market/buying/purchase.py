@@ -195,6 +195,10 @@ def _build_body(
     """Build the body of the purchase of NFTs for their current prices. The same for the same parameters."""
     from marketplace.hedera.transactions import SoldNft, build_purchase_body
 
+    name, price = current_app.config["NAME"], sum(nft["listing_price"] for nft in nfts)
+    memo = purchase_memo(nfts[0]["token"], nfts[0]["serial_no"], price, name)
+    if len(nfts) > 1:
+        memo = basket_memo(len(nfts), price, name)
     return build_purchase_body(
         nfts=[
             SoldNft(nft["token"], nft["serial_no"], nft["owner"], nft["listing_price"])
@@ -204,17 +208,10 @@ def _build_body(
         fee_basis_points=current_app.config["SALE_FEE_BASIS_POINTS"],
         node_account_id=node,
         transaction_id=transaction_id,
-        memo=_write_memo(nfts),
+        memo=memo,
         max_fee_tinybars=fees.max_fee(len(nfts)),
         valid_seconds=VALID_SECONDS,
     )
-
-
-def _write_memo(nfts: Sequence[NftRow]) -> str:
-    name, price = current_app.config["NAME"], sum(nft["listing_price"] for nft in nfts)
-    if len(nfts) > 1:
-        return basket_memo(len(nfts), price, name)
-    return purchase_memo(nfts[0]["token"], nfts[0]["serial_no"], price, name)
 
 
 def sign_and_submit(

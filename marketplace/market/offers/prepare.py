@@ -5,7 +5,7 @@ The bidder's wallet signs and submits a schedule of the sale, and pays for it.
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from flask import current_app
 
@@ -59,20 +59,13 @@ ENDS = {
 }
 
 
-class OfferTerms(NamedTuple):
-    """What a bidder wants to offer."""
-
-    price: int  # HBAR
-    days: int  # until it expires
-
-
-def make(request: MarketRequest, terms: OfferTerms) -> PreparedTransaction:
-    """Prepare the bidder's schedule of the sale of one NFT."""
+def make(request: MarketRequest, price: int, days: int) -> PreparedTransaction:
+    """Prepare the bidder's schedule of the sale of one NFT, for a price in HBAR."""
     from marketplace.hedera.transactions import build_offer
 
     require_none_hidden(request.nft_ids)
     require_nfts(request.nft_ids)
-    [nft_id], price = request.nft_ids, terms.price
+    [nft_id] = request.nft_ids
     with begin(request) as (request, deadline):
         require_not_blocked(request.account_id)
         nft = checks.find_owned(nft_id, deadline)
@@ -84,7 +77,7 @@ def make(request: MarketRequest, terms: OfferTerms) -> PreparedTransaction:
     build = partial(
         build_offer,
         sale=sale,
-        expires_at=times.now() // times.SECOND + terms.days * DAY_SECONDS,
+        expires_at=times.now() // times.SECOND + days * DAY_SECONDS,
         admin_keys=_list_admin_keys(sides),
     )
     nfts = [PreparedNft(*nft_id, price, seller)]

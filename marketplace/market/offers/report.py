@@ -11,8 +11,6 @@
 | It never was submitted                                  | Expired             |
 """
 
-from functools import partial
-
 from marketplace.errors import (
     MarketplaceError,
     NeitherBidderNorOwner,
@@ -29,8 +27,7 @@ from marketplace.market.offers.reconcile import reconcile_offers
 from marketplace.market.offers.rule import CREATION
 from marketplace.market.report_rule import LONGEST_VALIDITY, ReportAnswer
 from marketplace.market.requests import MarketRequest
-from marketplace.services import mirror_node, read
-from marketplace.store import prepared_transactions
+from marketplace.services import mirror_node
 from marketplace.store.offers import OfferRow
 from marketplace.store.prepared_transactions import Kind, PreparedTransactionRow
 
@@ -47,33 +44,6 @@ WORDS: dict[Kind, str] = {
     "acceptance": "acceptance",
     "offer_withdrawal": "withdrawal",
 }
-
-
-def find_row(
-    request: MarketRequest, transaction_id: str | None, offer_id: str | None
-) -> PreparedTransactionRow | None:
-    """Find the transaction about an offer that a report means: by its id, or else the account's newest one.
-
-    None: none was prepared, or something else is meant. A report of an NFT means the offer for it, unless its
-    caller has prepared a listing or a purchase later.
-    """
-    account_id, nft_ids, caller = request
-    if len(nft_ids) > 1:
-        return None
-    id, store = transaction_id, prepared_transactions
-    named = store.get_prepared_transaction(read(), id) if id else None
-    is_own = named and named["account_id"] == account_id and named["kind"] in WANTED
-    if named and is_own and offer_id in (None, named["schedule_id"]):
-        return named
-    if offer_id:
-        find = partial(store.get_newest_of_schedule, read(), offer_id, account_id)
-        return find(by=caller) or find()
-    # A wallet may have replaced an id by another one of its account.
-    is_another = named or (id and TransactionId.require(id).account_id != account_id)
-    if is_another or not nft_ids:
-        return None
-    newest = store.get_newest_prepared(read(), *nft_ids[0], account_id, caller, with_offers=True)
-    return newest if newest and newest["kind"] == "offer" else None
 
 
 def answer_new(
