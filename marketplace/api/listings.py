@@ -43,21 +43,25 @@ from marketplace.market.prepared import PreparedTransaction
 OF_A_WALLET = (errors.NftNotStored, errors.NotFound)
 OF_MODERATION = (errors.Hidden, errors.AccountBlocked)
 OF_THE_OWNER = (*OF_A_WALLET, errors.NftGone, errors.NotTheOwner)
-OF_A_PURCHASE = (
+# Of a listing's purchase, and of an offer.
+OF_A_SALE = (
     *OF_MODERATION,
-    errors.LedgerUndecided,
-    errors.PriceChanged,
-    errors.NotListed,
     errors.BuyerIsOwner,
     errors.AccountIsMarketplace,
     errors.BuyerBalanceTooLow,
     errors.BuyerNotAssociated,
-    errors.CollectionsMixed,
     errors.PurchaseImpossible,
     errors.NothingLeftForSeller,
     errors.FeesChangeable,
-    errors.FeesChanged,
     errors.FeesInTokens,
+    errors.LedgerUndecided,
+)
+OF_A_PURCHASE = (
+    errors.PriceChanged,
+    errors.NotListed,
+    *OF_A_SALE,
+    errors.CollectionsMixed,
+    errors.FeesChanged,
     errors.PurchaseInProgress,
     errors.TooManyFailed,
     errors.BuyingOff,

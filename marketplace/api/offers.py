@@ -10,6 +10,8 @@ from marketplace.api.authentication import make_request, require_scope
 from marketplace.api.cache import request_cache
 from marketplace.api.fields import Base64, CamelCaseSchema, Choice, EntityId, Flag, WholeNumber
 from marketplace.api.http import Blueprint
+from marketplace.api.listings import OF_A_SALE
+from marketplace.api.nfts import find_nft
 from marketplace.api.paging import BY_OFFER, Page, Position
 from marketplace.api.schemas import (
     AccountPathSchema,
@@ -41,24 +43,10 @@ from marketplace.market.offers import prepare
 from marketplace.market.prepared import PreparedTransaction
 from marketplace.market.requests import require_collection, require_not_hidden
 from marketplace.services import read
-from marketplace.store import nfts, offers
+from marketplace.store import offers
 from marketplace.store.offers import MadeOfferRow, OfferFilter
 
 MADE, RECEIVED = "made", "received"  # offers: by their bidder, or by the NFT's owner
-OF_A_SALE = (
-    errors.NotFound,
-    errors.AccountBlocked,
-    errors.NftGone,
-    errors.BuyerIsOwner,
-    errors.AccountIsMarketplace,
-    errors.BuyerBalanceTooLow,
-    errors.BuyerNotAssociated,
-    errors.PurchaseImpossible,
-    errors.NothingLeftForSeller,
-    errors.FeesChangeable,
-    errors.FeesInTokens,
-    errors.LedgerUndecided,
-)
 BEFORE_ALL = (MAX_HBAR + 1, "")  # the position of no offer
 ENDS = {
     "executed": "ACCEPTED",
@@ -183,7 +171,7 @@ blp = Blueprint("Offers", __name__, description="Offers for NFTs, listed or not"
 @blp.arguments(WalletPathSchema, location="path")
 @blp.arguments(MakeOfferSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
-@blp.refuses(errors.NftNotStored, errors.Hidden, *OF_A_SALE)
+@blp.refuses(errors.NftNotStored, errors.NotFound, errors.NftGone, *OF_A_SALE)
 def make_offer_for_nft(
     account_id: str, token: str, serial_no: int, offer_price: int, expires_in: int
 ) -> PreparedTransaction:
@@ -207,7 +195,8 @@ def make_offer_for_nft(
 @blp.response(200, PreparedAcceptanceSchema, description="The transaction to sign")
 @blp.refuses(
     errors.OfferUnknown,
-    errors.Hidden,
+    errors.NotFound,
+    errors.NftGone,
     errors.NotTheOwner,
     errors.OfferEnded,
     errors.PriceChanged,
@@ -279,11 +268,8 @@ def list_nft_offers(
 
     The highest offer comes first, ties by offerId.
     """
-    require_not_hidden(token, serial_no)
-    offers = _list_page(OfferFilter(token, serial_no), limit, page)
-    if not offers and nfts.get_nft(read(), token, serial_no) is None:
-        raise errors.NftNotStored(token, serial_no)
-    return offers
+    find_nft(token, serial_no)
+    return _list_page(OfferFilter(token, serial_no), limit, page)
 
 
 @blp.get("/collection/<tokenId>/offers")

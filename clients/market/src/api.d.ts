@@ -2733,17 +2733,17 @@ export interface components {
          *
          *     `BUYER_NOT_ASSOCIATED`: 0.0.1002 is not associated with 0.0.5001: associate it first. The ledger would say TOKEN_NOT_ASSOCIATED_TO_ACCOUNT
          *
-         *     `COLLECTIONS_MIXED`: 0.0.1001 sells NFTs of several collections here. The ledger would take each collection's royalties from everything that 0.0.1001 receives. Leave out 0.0.7001 #2, and buy them separately
-         *
          *     `PURCHASE_IMPOSSIBLE`: 0.0.5001 is paused by its issuer. The ledger would say TOKEN_IS_PAUSED
          *
          *     `NOTHING_LEFT_FOR_SELLER`: The custom fees of 0.0.5001 are 260 HBAR, and the seller receives 245 HBAR: nothing would be left. The owner can list the NFT at a higher price
          *
          *     `FEES_CHANGEABLE`: The issuer of 0.0.5001 can change its custom fees at any moment, also during a sale. Its NFTs can be listed and bought here once the operator has verified it (flask verify 0.0.5001)
          *
-         *     `FEES_CHANGED`: The custom fees of 0.0.5001 changed after this NFT was listed. Its owner can list it again to accept them
-         *
          *     `FEES_IN_TOKENS`: 0.0.5001 has a custom fee that is paid in a token: its NFTs can't be bought here
+         *
+         *     `COLLECTIONS_MIXED`: 0.0.1001 sells NFTs of several collections here. The ledger would take each collection's royalties from everything that 0.0.1001 receives. Leave out 0.0.7001 #2, and buy them separately
+         *
+         *     `FEES_CHANGED`: The custom fees of 0.0.5001 changed after this NFT was listed. Its owner can list it again to accept them
          */
         PreparePurchase409: {
             headers: {
@@ -2853,17 +2853,17 @@ export interface components {
          *
          *     `BUYER_NOT_ASSOCIATED`: 0.0.1002 is not associated with 0.0.5001: associate it first. The ledger would say TOKEN_NOT_ASSOCIATED_TO_ACCOUNT
          *
-         *     `COLLECTIONS_MIXED`: 0.0.1001 sells NFTs of several collections here. The ledger would take each collection's royalties from everything that 0.0.1001 receives. Leave out 0.0.7001 #2, and buy them separately
-         *
          *     `PURCHASE_IMPOSSIBLE`: 0.0.5001 is paused by its issuer. The ledger would say TOKEN_IS_PAUSED
          *
          *     `NOTHING_LEFT_FOR_SELLER`: The custom fees of 0.0.5001 are 260 HBAR, and the seller receives 245 HBAR: nothing would be left. The owner can list the NFT at a higher price
          *
          *     `FEES_CHANGEABLE`: The issuer of 0.0.5001 can change its custom fees at any moment, also during a sale. Its NFTs can be listed and bought here once the operator has verified it (flask verify 0.0.5001)
          *
-         *     `FEES_CHANGED`: The custom fees of 0.0.5001 changed after this NFT was listed. Its owner can list it again to accept them
-         *
          *     `FEES_IN_TOKENS`: 0.0.5001 has a custom fee that is paid in a token: its NFTs can't be bought here
+         *
+         *     `COLLECTIONS_MIXED`: 0.0.1001 sells NFTs of several collections here. The ledger would take each collection's royalties from everything that 0.0.1001 receives. Leave out 0.0.7001 #2, and buy them separately
+         *
+         *     `FEES_CHANGED`: The custom fees of 0.0.5001 changed after this NFT was listed. Its owner can list it again to accept them
          *
          *     `NOT_AS_PREPARED`: 0.0.1001@1763640000.123456789 is not the purchase that would be prepared here now: the wallet changed it, or the NFT has another owner. Prepare a new purchase, and sign it unchanged
          *
