@@ -7,6 +7,7 @@ from flask import current_app, request
 
 from marketplace.api.nfts import is_gone
 from marketplace.api.users import is_blocked
+from marketplace.events import EventKind
 from marketplace.hedera.ids import MAX_INT64, MAX_NFT_TRANSFERS, is_entity_id
 from marketplace.storefront import calls
 from marketplace.storefront.basket import read_items
@@ -19,12 +20,12 @@ from marketplace.storefront.words import traits
 Values = dict[str, Any]
 
 # The kinds of events for each word in the address. Without one: what people did, not what was read.
-STUCK = "OFFER_NOT_EXECUTED"
+STUCK = EventKind.OFFER_NOT_EXECUTED
 KINDS = {
     "sales": ["SOLD"],
     "listings": ["LISTED", "PRICE_CHANGED", "WITHDRAWN"],
     "moves": ["TRANSFERRED", "BURNED"],
-    "offers": ["OFFERED", "OFFER_WITHDRAWN", "OFFER_EXPIRED", "OFFER_FAILED", STUCK],
+    "offers": [kind for kind in EventKind if kind.startswith("OFFER")],
 }
 OK, GONE, BLOCKED = 200, 410, 451  # of a page: its NFT is burned, or its account blocked
 EVENTS = 30
