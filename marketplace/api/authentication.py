@@ -78,6 +78,7 @@ def _find_valid_token(header: str) -> CachedQuery:
     is_visitor = current_app.config["STOREFRONT"] and token.startswith(visitors.PREFIX)
     query = visitors.get_visitor if is_visitor else access_tokens.get_access_token
     key = token if is_visitor else hash_token(token)
+    # With read(), the next commit would end the response's validity.
     row = query(services().database.connection, key)
     if row is None:
         source = "ask the operator for one"

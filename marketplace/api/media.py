@@ -9,7 +9,7 @@ from flask import Blueprint, Response, abort, request, send_file
 
 from marketplace.api.limits import IMAGES, hold
 from marketplace.errors import Hidden, PreconditionFailed
-from marketplace.services import services
+from marketplace.services import read, services
 from marketplace.store import decisions
 from marketplace.store.media import MAX_AGE_SECONDS, PLACEHOLDER, TYPES, large_of
 
@@ -79,5 +79,5 @@ def _read(key: str) -> bytes:
 
 def _require_not_hidden(key: str) -> None:
     """Raise Hidden for an image that only hidden NFTs have."""
-    if decisions.is_image_hidden(services().database.connection, large_of(key)):
+    if decisions.is_image_hidden(read(), large_of(key)):
         raise Hidden("This image")
