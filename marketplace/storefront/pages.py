@@ -21,7 +21,7 @@ Values = dict[str, Any]
 
 # The kinds of events for each word in the address. Without one: what people did, not what was read.
 STUCK = EventKind.OFFER_NOT_EXECUTED
-KINDS = {
+KINDS: dict[str, list[str]] = {
     "sales": ["SOLD"],
     "listings": ["LISTED", "PRICE_CHANGED", "WITHDRAWN"],
     "moves": ["TRANSFERRED", "BURNED"],
