@@ -55,7 +55,7 @@ class PreparedTransaction:
 
     account_id: str  # must sign it
     transaction: bytes
-    transaction_id: str
+    transaction_id: TransactionId
     offer_id: str | None = None  # that it is about
     seller_receives: int | None = None  # tinybars, of each NFT that is sold; None: not known
     # Whether the wallet returns it, to be handed in; otherwise, it submits it.
@@ -63,12 +63,12 @@ class PreparedTransaction:
 
     @property
     def expires_at(self) -> str:
-        return find_expiry(TransactionId.require(self.transaction_id).valid_start)
+        return find_expiry(self.transaction_id)
 
 
-def find_expiry(valid_start: int) -> str:
+def find_expiry(transaction_id: TransactionId) -> str:
     """The latest date for submission, in the database's form."""
-    return times.to_iso(valid_start + (VALID_SECONDS - LAST_SECONDS) * times.SECOND)
+    return times.to_iso(transaction_id.valid_start + (VALID_SECONDS - LAST_SECONDS) * times.SECOND)
 
 
 def insert(
@@ -94,7 +94,7 @@ def insert(
         "kind": kind,
         "account_id": request.account_id,
         "prepared_at": times.to_iso(prepared_at),
-        "expires_at": find_expiry(transaction_id.valid_start),
+        "expires_at": find_expiry(transaction_id),
         "caller": request.caller.token,
         "end_user": request.caller.end_user,
         "schedule_id": offer_id,
@@ -177,7 +177,7 @@ def prepare_unsigned(
         prepared_transactions.delete_prepared_beyond(
             db, row, of_user=KEPT_FOR_EACH_NFT, of_token=KEPT_FOR_EACH_TOKEN
         )
-    return PreparedTransaction(request.account_id, unsigned, str(transaction_id), offer_id)
+    return PreparedTransaction(request.account_id, unsigned, transaction_id, offer_id)
 
 
 def prepare_for_offer(

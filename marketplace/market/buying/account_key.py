@@ -15,7 +15,7 @@ from flask import current_app
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, SignerFailed, StartRefused
 from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
-from marketplace.ledger.objects import LedgerAccount, LedgerKey, Transaction
+from marketplace.ledger.objects import LedgerAccount, Transaction
 from marketplace.market.buying.signer import Signer
 from marketplace.market.offers.rule import KEY_UPDATE
 from marketplace.services import mirror_node, read, write
@@ -41,21 +41,17 @@ def find_keys(account: LedgerAccount | None) -> Sequence[bytes]:
         return ()
     if key is None:
         raise SignerFailed(f"{account_id} is hollow: it has no key until it signs a transaction")
-    keys = _list_sufficient(key)
+    keys: Sequence[bytes] = [key.content]
+    if key.type not in SINGLE_KEYS:
+        from marketplace.hedera.signatures import list_sufficient  # the SDK takes 70 MB
+
+        keys = list_sufficient(key.content)
     if not keys:
         raise SignerFailed(
             f"the key of {account_id} is a list of keys, or a contract ({key.type}): one signature is not"
             " enough for it. Use a single key, or a threshold key of which one key is enough"
         )
     return keys
-
-
-def _list_sufficient(key: LedgerKey) -> Sequence[bytes]:
-    if key.type in SINGLE_KEYS:
-        return [key.content]
-    from marketplace.hedera.signatures import list_sufficient  # the SDK takes 70 MB
-
-    return list_sufficient(key.content)
 
 
 def compare(public_key: bytes, account: LedgerAccount | None) -> None:

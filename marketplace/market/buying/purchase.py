@@ -92,7 +92,7 @@ def prepare(
     transaction = write_unsigned(
         _build_body(purchase.nfts, buyer_id, transaction_id, nodes.next_node())
     )
-    return PreparedTransaction(buyer_id, transaction, str(transaction_id), return_transaction=True)
+    return PreparedTransaction(buyer_id, transaction, transaction_id, return_transaction=True)
 
 
 def _require_signer() -> Signer:
@@ -278,7 +278,7 @@ def _require_current(handed_in: "SignedBody") -> None:
     is_early = id.valid_start > now + MOST_APART
     if not is_ours or handed_in.node not in nodes.list_nodes() or is_early:
         raise NotAsPrepared(str(id), "purchase")
-    if find_expiry(id.valid_start) <= times.to_iso(now):
+    if find_expiry(id) <= times.to_iso(now):
         raise TransactionExpired(str(id), "purchase")
 
 
