@@ -48,6 +48,11 @@ class Nft(NamedTuple):
     def id(self) -> NftId:
         return NftId(self.token, self.serial_no)
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether nobody can own it any more: it was burned, or its token was deleted."""
+        return self.is_deleted or self.owner is None
+
 
 class LedgerKey(NamedTuple):
     """An account's key: ED25519, ECDSA_SECP256K1, or ProtobufEncoded for a list of keys."""

@@ -70,7 +70,7 @@ class Sale(NamedTuple):
     offer_id: str | None = None  # of the offer that was accepted
 
 
-def may_be_sale(move: HistoryEntry) -> bool:
+def _may_be_sale(move: HistoryEntry) -> bool:
     """Tell whether an entry may be a sale of this marketplace.
 
     The marketplace's account spent an approval and paid the fee; or the receiver paid, as an offer's bidder.
@@ -79,7 +79,7 @@ def may_be_sale(move: HistoryEntry) -> bool:
     return move.is_move and (is_purchase or move.payer == move.receiver)
 
 
-def find_sale(nft_id: NftId, move: HistoryEntry, replicas: Replicas) -> Sale | None:
+def _find_sale(nft_id: NftId, move: HistoryEntry, replicas: Replicas) -> Sale | None:
     """The sale by which an NFT changed its owner; None if it was no sale.
 
     Raises TransactionNotShown, and the ledger's errors.
@@ -130,7 +130,7 @@ def _find_purchase(nft_id: NftId, move: HistoryEntry, replicas: Replicas) -> Sal
         return None
     if len(transaction.nft_transfers) > 1:
         return _find_in_basket(transaction, nft_id, move, replicas.deadline)
-    price = read_price(transaction, nft_id, move.receiver or "")
+    price = _read_price(transaction, nft_id, move.receiver or "")
     return Sale(price, -transaction.find_paid(move.sender or "")) if price else None
 
 
@@ -225,7 +225,7 @@ def _find_ended_listing(moved: LedgerNftTransfer, before: int, deadline: Deadlin
     return read_listing_memo(approval.memo, *nft_id)
 
 
-def read_price(transaction: Transaction, nft_id: NftId, buyer: str) -> int | None:
+def _read_price(transaction: Transaction, nft_id: NftId, buyer: str) -> int | None:
     """The price in HBAR in the memo of a transaction of ours, if the buyer paid it; otherwise None."""
     price = read_purchase_memo(transaction.memo, *nft_id)
     return price if _is_paid(transaction, price, buyer) else None
@@ -279,14 +279,13 @@ def read_unstored_history(
     Returns None if the mirror node shows the NFT's row, but not yet its whole history. Raises the ledger's
     errors. If the owner is the same, neither delays a listing's end for longer than replicas may lag.
     """
-    nft, history = facts.nft, facts.history
+    nft, history, since = facts.nft, facts.history, find_stored_at(before)
     replicas = Replicas(deadline)
     is_taken_off = before["is_for_sale"] and not state["is_for_sale"]
     is_other = state["owner"] != before["owner"] or nft.is_deleted
-    if not (history or is_other or is_taken_off or is_newer(nft, before)):
+    if not (history or is_other or is_taken_off or nft.modified_at > since):
         return UnstoredHistory()
     try:
-        since = find_stored_at(before)
         history = history or mirror_node().find_history(*nft.id, deadline, since)
         if _is_late(nft, history, replicas):
             return None
@@ -298,11 +297,6 @@ def read_unstored_history(
         if is_other or not is_taken_off or replicas.may_lack(nft.modified_at):
             raise
         return UnstoredHistory()
-
-
-def is_newer(on_ledger: Nft, stored: NftRow) -> bool:
-    """Tell whether the ledger's row of an NFT is newer than the stored state."""
-    return times.to_iso(on_ledger.modified_at) > stored["ledger_at"]
 
 
 def _is_late(nft: Nft, history: History, replicas: Replicas) -> bool:
@@ -368,9 +362,9 @@ def _find_sales(
 ) -> dict[int, Sale]:
     """The newest sales, by consensus timestamp. Raises TransactionNotShown."""
     sales = {}
-    for move in [entry for entry in entries if may_be_sale(entry)][-MAX_SALES:]:
+    for move in [entry for entry in entries if _may_be_sale(entry)][-MAX_SALES:]:
         try:
-            sale = find_sale(nft_id, move, replicas)
+            sale = _find_sale(nft_id, move, replicas)
         except TransactionNotShown:
             if replicas.may_lack(move.consensus_at):
                 raise

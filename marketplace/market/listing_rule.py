@@ -58,14 +58,9 @@ class Undecided(NamedTuple):
 Verdict = ForSale | NotForSale | Undecided
 
 
-def is_decided_by_row(nft: Nft, market: str) -> bool:
-    """Tell whether the NFT's own row is enough to decide. Only a row that ends a listing is enough."""
-    return is_gone(nft) or nft.spender != market
-
-
-def is_gone(nft: Nft) -> bool:
-    """Tell whether nobody can own it any more: it was burned, or its token was deleted."""
-    return nft.is_deleted or nft.owner is None
+def needs_history(nft: Nft, market: str) -> bool:
+    """Tell whether the NFT's own row is not enough to decide. Only a row that ends a listing is enough."""
+    return nft.spender == market and not nft.is_gone
 
 
 def explain_end(reason: str) -> str:
@@ -85,8 +80,8 @@ def decide(facts: NftFacts, market: str) -> Verdict:
     """
     nft, history, approval = facts
     event = history.last_event if history else None
-    if is_decided_by_row(nft, market):
-        return NotForSale(GONE if is_gone(nft) else NOT_SPENDABLE, 0, event)
+    if not needs_history(nft, market):
+        return NotForSale(GONE if nft.is_gone else NOT_SPENDABLE, 0, event)
     if history is None or history.newest_at != nft.modified_at:
         return Undecided("its row and its history are of different moments", 1, event)
     if history.is_cut:

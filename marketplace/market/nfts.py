@@ -7,7 +7,7 @@ from marketplace.errors import NftGone, NftNotOnLedger, NftNotStored
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.market import listing_rule, reconciler
+from marketplace.market import reconciler
 from marketplace.market.reconciler import Judgement
 from marketplace.market.requests import (
     MarketRequest,
@@ -38,27 +38,25 @@ def add(request: MarketRequest) -> None:
 
 def add_new(account_id: str, new: Sequence[NftId], deadline: Deadline) -> None:
     """Store NFTs that are not stored. Raises NftNotOnLedger, NftGone, and the ledger's errors."""
-    questions = [partial(_look, account_id, nft_id, deadline) for nft_id in new]
-    found: dict[NftId, Judgement | None] = dict(
-        zip(new, mirror_node().ask(*questions), strict=True)
-    )
+    questions = [partial(_judge, account_id, nft_id, deadline) for nft_id in new]
+    judged = dict(zip(new, mirror_node().ask(*questions), strict=True))
 
     def require_on_ledger(nft_id: NftId) -> Judgement:
-        judgement = found[nft_id]
-        if judgement is None:
+        facts = judged[nft_id].facts
+        if facts is None:
             raise NftNotOnLedger(*nft_id)
-        if listing_rule.is_gone(judgement.facts.nft):
+        if facts.nft.is_gone:
             raise NftGone(*nft_id)
-        return judgement
+        return judged[nft_id]
 
     reconciler.add(for_each(new, require_on_ledger), deadline)
 
 
-def _look(account_id: str, nft_id: NftId, deadline: Deadline) -> Judgement | None:
+def _judge(account_id: str, nft_id: NftId, deadline: Deadline) -> Judgement:
     # The account usually owns the NFT: then the ledger answers in one request.
     on_ledger = mirror_node().find_nft_of(account_id, *nft_id, deadline)
     on_ledger = on_ledger or mirror_node().find_nft(*nft_id, deadline)
-    return reconciler.judge(on_ledger, None, deadline) if on_ledger else None
+    return reconciler.judge(on_ledger, None, deadline)
 
 
 def read_again(token: str, serial_no: int) -> int:

@@ -7,6 +7,7 @@ come. Nothing is written while facts contradict each other.
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from typing import Any, NamedTuple
 
 from flask import current_app
@@ -17,13 +18,13 @@ from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import Nft
 from marketplace.market import collection_facts, history, listing_rule
-from marketplace.market.history import Event, UnstoredHistory, is_newer, read_unstored_history
+from marketplace.market.history import Event, UnstoredHistory, read_unstored_history
 from marketplace.market.listing_rule import ForSale, NftFacts, NotForSale, Undecided, Verdict
 from marketplace.services import mirror_node, read, write
 from marketplace.store import nft_collections, nfts, traits
 from marketplace.store.connection import Connection
 from marketplace.store.nfts import NftRow, find_stored_at, is_gone, is_undecided
-from marketplace.store.rechecks import What, enqueue_all, recheck_later
+from marketplace.store.rechecks import Recheck, What, enqueue_all, recheck_later
 from marketplace.text import clean_text
 
 FOREVER = 2**63 - 1  # the consensus time of facts that nothing can follow
@@ -59,29 +60,36 @@ class Judgement(NamedTuple):
 
     before: NftRow | None
     verdict: Verdict
-    facts: NftFacts
+    facts: NftFacts | None = None  # None: it was gone already, or the mirror node does not show it
+    past: UnstoredHistory = UnstoredHistory()
 
-    def conclude(self, nft: NftRow | None, verdict: Verdict | None = None) -> Reconciliation:
-        """The result, with the NFT's stored row. ``verdict`` replaces this judgement's verdict."""
+    @property
+    def facts_at(self) -> int:
+        """The consensus time of the NFT's row on the ledger, in nanoseconds."""
+        if self.facts is None:
+            return FOREVER if self.before and is_gone(self.before) else 0
         on_ledger = self.facts.nft
-        facts_at = FOREVER if on_ledger.is_deleted else on_ledger.modified_at
-        return Reconciliation(self.before, nft, verdict or self.verdict, facts_at)
+        return FOREVER if on_ledger.is_deleted else on_ledger.modified_at
+
+    @property
+    def state(self) -> Columns:
+        """The columns of the NFT that the verdict sets; none if it decides nothing."""
+        if self.facts is None or isinstance(self.verdict, Undecided):
+            return {}
+        return _describe(self.facts.nft, self.before, self.verdict, self.past.last_owner)
 
 
 class Change(NamedTuple):
     """What is written about one NFT."""
 
-    judgement: Judgement
+    facts: NftFacts
+    before: NftRow | None
     state: Columns  # empty if nothing is decided
-    past: UnstoredHistory = UnstoredHistory()
+    past: UnstoredHistory
 
     @property
     def nft(self) -> Nft:
-        return self.judgement.facts.nft
-
-    @property
-    def before(self) -> NftRow | None:
-        return self.judgement.before
+        return self.facts.nft
 
     def find_events(self, before: NftRow) -> list[Event]:
         """The events between the stored NFT, or the record just inserted, and the new state."""
@@ -89,9 +97,31 @@ class Change(NamedTuple):
         if self.before is None:
             events.append(Event(EventKind.ADDED, to_account=before["owner"]))
         if self.state:
-            facts = self.judgement.facts
-            events += history.find_events(facts, before, self.state, self.past)
+            events += history.find_events(self.facts, before, self.state, self.past)
         return events
+
+
+class Written(NamedTuple):
+    """One change that was written: the NFT's row before and after it, and the events between."""
+
+    change: Change
+    before: NftRow  # of a new NFT: the record just inserted
+    after: NftRow
+    events: list[Event]
+
+    @property
+    def nft_id(self) -> NftId:
+        return self.change.nft.id
+
+    def list_rechecks(self, now: int) -> list[Recheck]:
+        """What to check later, as the NFT or its seller is new here."""
+        whats = []
+        if self.change.before is None:
+            whats.append(What("nft", *self.nft_id))
+        was_listed = self.before["is_for_sale"] and self.before["owner"] == self.after["owner"]
+        if self.after["is_for_sale"] and not was_listed:
+            whats.append(What("account", self.after["owner"]))
+        return [recheck_later(what, self.change.nft.modified_at, now) for what in whats]
 
 
 def reconcile(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId, Reconciliation]:
@@ -115,97 +145,37 @@ def _reconcile_once(nft_ids: Sequence[NftId], deadline: Deadline) -> dict[NftId,
     """Read NFTs from the ledger, and store the results. Leaves out NFTs that others wrote meanwhile."""
     stored = nfts.get_nfts(read(), nft_ids)
     questions = [partial(_look, nft_id, stored.get(nft_id), deadline) for nft_id in nft_ids]
-    found = mirror_node().ask(*questions)
-    planned = [
-        each if isinstance(each, Reconciliation) else _plan(each, deadline) for each in found
-    ]
-    done = {
-        nft_id: each
-        for nft_id, each in zip(nft_ids, planned, strict=True)
-        if isinstance(each, Reconciliation)
-    }
-    changes = [each for each in planned if isinstance(each, Change)]
-    written = _write(changes, deadline)
-    return done | {
-        change.nft.id: change.judgement.conclude(written[change.nft.id])
-        for change in changes
-        if change.nft.id in written
+    found = zip(nft_ids, mirror_node().ask(*questions), strict=True)
+    judged = {nft_id: _read_past(judgement, deadline) for nft_id, judgement in found}
+    changes = {nft_id: change for nft_id, each in judged.items() if (change := _plan(each))}
+    written = _write([*changes.values()], deadline)
+    now_stored = {id: each.before for id, each in judged.items() if id not in changes} | written
+    return {
+        id: Reconciliation(each.before, now_stored[id], each.verdict, each.facts_at)
+        for id, each in judged.items()
+        if id in now_stored
     }
 
 
-def _look(nft_id: NftId, before: NftRow | None, deadline: Deadline) -> Judgement | Reconciliation:
+def _look(nft_id: NftId, before: NftRow | None, deadline: Deadline) -> Judgement:
     """Read an NFT from the ledger, and apply the rule. It does not use the database."""
     if before and is_gone(before):
-        return Reconciliation(before, before, NotForSale(listing_rule.GONE), FOREVER)
-    on_ledger = mirror_node().find_nft(*nft_id, deadline)
-    if on_ledger:
-        return judge(on_ledger, before, deadline)
-    if before is None:
-        return Reconciliation(None, None, NotForSale("the mirror node does not show it"))
-    reason = "the mirror node no longer shows it, though NFTs do not vanish"
-    return Reconciliation(before, before, Undecided(reason))
+        return Judgement(before, NotForSale(listing_rule.GONE))
+    return judge(mirror_node().find_nft(*nft_id, deadline), before, deadline)
 
 
-def may_differ(on_ledger: Nft, stored: NftRow | None) -> bool:
-    """Tell whether the ledger's row of an NFT may differ from the stored one."""
-    may_spend = on_ledger.spender == current_app.config["ACCOUNT_ID"]
-    if stored is None:
-        return may_spend and not listing_rule.is_gone(on_ledger)
-    if is_gone(stored):
-        return False
-    if on_ledger.is_deleted:
-        return True
-    if _pointer(on_ledger) != stored["metadata"] or is_undecided(stored):
-        return True
-    if may_spend:
-        return not (is_older(on_ledger, stored) or is_decided_by(on_ledger, stored))
-    is_other = bool(stored["is_for_sale"]) or on_ledger.owner != stored["owner"]
-    return is_other or is_newer(on_ledger, stored)
-
-
-def _pointer(on_ledger: Nft) -> str | None:
-    return clean_text(on_ledger.pointer, limit=MAX_POINTER)
-
-
-def add(judgements: Iterable[Judgement], deadline: Deadline) -> None:
-    """Store NFTs that were not stored when they were judged, all or none, in one transaction.
-
-    Skips an NFT that another process has stored meanwhile. Raises the ledger's and the database's errors;
-    then nothing is written.
-    """
-    _write([_plan_new(judgement) for judgement in judgements], deadline)
-
-
-def _plan(judgement: Judgement, deadline: Deadline) -> Reconciliation | Change:
-    """Find what to write about an NFT; or the result, if there is nothing to write. Asks the ledger."""
-    before, verdict, facts = judgement
-    on_ledger = facts.nft
-    if before is None:
-        # Do not store an undecided NFT as unlisted: it may be listed since before lastSync.
-        is_new = may_differ(on_ledger, None) and not isinstance(verdict, Undecided)
-        return _plan_new(judgement) if is_new else judgement.conclude(None)
-    state = _state(on_ledger, before, verdict)
-    if {**before} | state == {**before}:
-        return judgement.conclude(before)
-    past = read_unstored_history(facts, before, state, deadline)
-    if past is None:
-        return judgement.conclude(before, Undecided(BEHIND))
-    if on_ledger.owner is None and past.last_owner:
-        state["owner"] = past.last_owner
-    return Change(judgement, state, past)
-
-
-def _plan_new(judgement: Judgement) -> Change:
-    return Change(judgement, _state(judgement.facts.nft, None, judgement.verdict))
-
-
-def judge(on_ledger: Nft, before: NftRow | None, deadline: Deadline) -> Judgement:
-    """Read the facts about an NFT from the ledger, and apply the rule. It does not use the database."""
+def judge(on_ledger: Nft | None, before: NftRow | None, deadline: Deadline) -> Judgement:
+    """Read the facts beside an NFT's row on the ledger, and apply the rule. It does not use the database."""
+    if on_ledger is None and before is None:
+        return Judgement(None, NotForSale("the mirror node does not show it"))
+    if on_ledger is None:
+        reason = "the mirror node no longer shows it, though NFTs do not vanish"
+        return Judgement(before, Undecided(reason))
     facts, market = NftFacts(on_ledger), current_app.config["ACCOUNT_ID"]
-    if before and is_older(on_ledger, before) and not on_ledger.is_deleted:
+    if before and _is_older(on_ledger, before) and not on_ledger.is_deleted:
         older = Undecided("the mirror node shows an older state of it")
         return Judgement(before, older, facts)
-    if not listing_rule.is_decided_by_row(on_ledger, market):
+    if listing_rule.needs_history(on_ledger, market):
         since = find_stored_at(before) if before else times.now()
         entries = mirror_node().find_history(*on_ledger.id, deadline, since)
         last = entries.last_event
@@ -214,27 +184,102 @@ def judge(on_ledger: Nft, before: NftRow | None, deadline: Deadline) -> Judgemen
     return Judgement(before, listing_rule.decide(facts, market), facts)
 
 
-def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict) -> Columns:
-    """The columns of an NFT that a verdict sets; none if it decides nothing."""
+def _read_past(judgement: Judgement, deadline: Deadline) -> Judgement:
+    """Add what happened since the stored state. Nothing is decided while the mirror node does not show it."""
+    before, facts, state = judgement.before, judgement.facts, judgement.state
+    if facts is None or before is None or not _differs(state, before):
+        return judgement
+    past = read_unstored_history(facts, before, state, deadline)
+    if past is None:
+        return judgement._replace(verdict=Undecided(BEHIND))
+    return judgement._replace(past=past)
+
+
+def _plan(judgement: Judgement) -> Change | None:
+    """What to write about an NFT, if anything."""
+    before, verdict, facts, past = judgement
+    if facts is None:
+        return None
+    if before:
+        is_needed = _differs(judgement.state, before)
+    else:
+        # Do not store an undecided NFT as unlisted: it may be listed since before lastSync.
+        is_needed = may_differ(facts.nft, None) and not isinstance(verdict, Undecided)
+    return Change(facts, before, judgement.state, past) if is_needed else None
+
+
+def _differs(state: Columns, before: NftRow) -> bool:
+    return {**before} | state != {**before}
+
+
+def add(judgements: Iterable[Judgement], deadline: Deadline) -> None:
+    """Store NFTs that were not stored when they were judged, all or none, in one transaction.
+
+    Skips an NFT that another process has stored meanwhile. Raises the ledger's and the database's errors;
+    then nothing is written.
+    """
+    changes = [Change(each.facts, None, each.state, each.past) for each in judgements if each.facts]
+    _write(changes, deadline)
+
+
+# The ledger's row of an NFT beside the stored one
+
+
+def may_differ(on_ledger: Nft, stored: NftRow | None) -> bool:
+    """Tell whether the ledger's row of an NFT may differ from the stored one."""
+    may_spend = on_ledger.spender == current_app.config["ACCOUNT_ID"]
+    if stored is None:
+        return may_spend and not on_ledger.is_gone
+    if is_gone(stored):
+        return False
+    if on_ledger.is_deleted:
+        return True
+    if _pointer(on_ledger) != stored["metadata"] or is_undecided(stored):
+        return True
+    if may_spend:
+        return not (_is_older(on_ledger, stored) or _is_judged(on_ledger, stored))
+    is_other = bool(stored["is_for_sale"]) or on_ledger.owner != stored["owner"]
+    return is_other or on_ledger.modified_at > find_stored_at(stored)
+
+
+def _is_older(on_ledger: Nft, stored: NftRow) -> bool:
+    return on_ledger.modified_at < find_stored_at(stored)
+
+
+def _is_judged(on_ledger: Nft, stored: NftRow) -> bool:
+    """Tell whether the stored state is the verdict on all facts of this row's date."""
+    is_of_row = on_ledger.modified_at == find_stored_at(stored)
+    return is_of_row and stored["ledger_state"] == "decided"
+
+
+def _pointer(on_ledger: Nft) -> str | None:
+    return clean_text(on_ledger.pointer, limit=MAX_POINTER)
+
+
+# What is written
+
+
+def _describe(
+    on_ledger: Nft, before: NftRow | None, verdict: ForSale | NotForSale, last_owner: str | None
+) -> Columns:
+    """The columns of an NFT that a verdict sets. ``last_owner``: of an NFT that was burned, if known."""
     ledger_at, market = times.to_iso(on_ledger.modified_at), current_app.config["ACCOUNT_ID"]
-    owner = on_ledger.owner or (before and before["owner"])
+    owner = on_ledger.owner or last_owner or (before and before["owner"])
     seen = {"owner": owner, "metadata": _pointer(on_ledger), "ledger_at": ledger_at}
-    match verdict:
-        case ForSale(price, listed_at):
-            listing = {"listing_price": price, "last_listed_at": times.to_iso(listed_at)}
-            return listing | seen | {"is_for_sale": 1, "ledger_state": "decided"}
-        case NotForSale():
-            if on_ledger.is_deleted:  # its row may be older than the stored state
-                gone_at = max(ledger_at, before["ledger_at"]) if before else ledger_at
-                state: Columns = {"ledger_state": "gone", "ledger_at": gone_at}
-            elif before and before["is_for_sale"] and is_decided_by(on_ledger, before):
-                # Facts of the same date said it was for sale: one of the two answers is wrong.
-                state = {"ledger_state": "undecided"}
-            else:
-                is_row_enough = listing_rule.is_decided_by_row(on_ledger, market)
-                state = {"ledger_state": "row_only" if is_row_enough else "decided"}
-            return seen | {"is_for_sale": 0, "listing_price": 0} | state
-    return {}
+    if isinstance(verdict, ForSale):
+        listed_at = times.to_iso(verdict.listed_at)
+        listing = {"listing_price": verdict.listing_price, "last_listed_at": listed_at}
+        return listing | seen | {"is_for_sale": 1, "ledger_state": "decided"}
+    if on_ledger.is_deleted:  # its row may be older than the stored state
+        gone_at = max(ledger_at, before["ledger_at"]) if before else ledger_at
+        state: Columns = {"ledger_state": "gone", "ledger_at": gone_at}
+    elif before and before["is_for_sale"] and _is_judged(on_ledger, before):
+        # Facts of the same date said it was for sale: one of the two answers is wrong.
+        state = {"ledger_state": "undecided"}
+    else:
+        is_read = listing_rule.needs_history(on_ledger, market)
+        state = {"ledger_state": "decided" if is_read else "row_only"}
+    return seen | {"is_for_sale": 0, "listing_price": 0} | state
 
 
 def new_record(on_ledger: Nft, token_name: str | None) -> Columns:
@@ -269,49 +314,46 @@ def _write(changes: Sequence[Change], deadline: Deadline) -> dict[NftId, NftRow]
     tokens = sorted({nft_id.token for nft_id, change in by_id.items() if change.before is None})
     collections = {token: collection_facts.look_up(token, deadline) for token in tokens}
     with write() as db:
-        return _store(db, by_id, collections)
+        return {each.nft_id: each.after for each in _store(db, by_id, collections)}
 
 
 def _store(
     db: Connection,
     changes: Mapping[NftId, Change],
     collections: Mapping[str, tuple[str | None, Columns | None]],
-) -> dict[NftId, NftRow]:
+) -> list[Written]:
     """Write changes in the order of the NFTs' ids.
 
     NFTs come before collections, collections before offers, offers before the queue, and the queue before
     the feed, so that no two transactions wait for each other.
     """
-    known = {nft_id: row for nft_id, change in changes.items() if (row := change.before)}
     new = {
-        nft_id: _insert(db, changes[nft_id].nft, collections[nft_id.token][0])
-        for nft_id in changes
-        if nft_id not in known
+        nft_id: _insert(db, change.nft, collections[nft_id.token][0])
+        for nft_id, change in changes.items()
+        if change.before is None
     }
-    added = {nft_id: row for nft_id, row in new.items() if row}
-    before, first_of_token = known | added, {id.token: id for id in sorted(added, reverse=True)}
-    marked = {nft_id: _mark(db, changes[nft_id], row) for nft_id, row in known.items()}
-    events = {nft_id: changes[nft_id].find_events(row) for nft_id, row in before.items()}
-    for nft_id in sorted(before):
-        if nft_id in added:
-            if first_of_token[nft_id.token] == nft_id:  # counts listings before any is marked
+    marked = {
+        nft_id: _mark(db, change, change.before)
+        for nft_id, change in changes.items()
+        if change.before
+    }
+    written, stored_tokens = list[Written](), set[str]()
+    for nft_id, change in changes.items():
+        if added := new.get(nft_id):
+            if nft_id.token not in stored_tokens:  # counts listings before any is marked
                 collection_facts.store(db, nft_id.token, collections[nft_id.token][1])
-            marked[nft_id] = _mark(db, changes[nft_id], added[nft_id])
-        if nft := marked[nft_id]:
-            _note_in_collection(db, before[nft_id], nft)
-            history.note_sales(db, nft_id, events[nft_id])
-    after = {nft_id: row for nft_id, row in marked.items() if row}
-    history.note_accepted(db, [event for nft_id in after for event in events[nft_id]])
+                stored_tokens.add(nft_id.token)
+            marked[nft_id] = _mark(db, change, added)
+        before, after = change.before or added, marked.get(nft_id)
+        if before and after:
+            written.append(Written(change, before, after, change.find_events(before)))
+            _note_in_collection(db, written[-1])
+    events = {each.nft_id: each.events for each in written}
+    history.note_accepted(db, chain(*events.values()))
     now = times.now()
-    rechecks = [recheck_later(What("nft", *id), changes[id].nft.modified_at, now) for id in added]
-    rechecks += [
-        recheck_later(What("account", row["owner"]), changes[id].nft.modified_at, now)
-        for id, row in after.items()
-        if _is_new_listing(before[id], row)
-    ]
-    enqueue_all(db, rechecks, now)
-    history.store_events(db, {nft_id: events[nft_id] for nft_id in sorted(after)})
-    return after
+    enqueue_all(db, [recheck for each in written for recheck in each.list_rechecks(now)], now)
+    history.store_events(db, events)
+    return written
 
 
 def _insert(db: Connection, on_ledger: Nft, token_name: str | None) -> NftRow | None:
@@ -333,13 +375,15 @@ def _mark(db: Connection, change: Change, before: NftRow) -> NftRow | None:
     return nft
 
 
-def _note_in_collection(db: Connection, before: NftRow, nft: NftRow) -> None:
+def _note_in_collection(db: Connection, written: Written) -> None:
     """Write what follows for the NFT's collection."""
+    before, nft = written.before, written.after
     if is_gone(nft):
         traits.replace_traits(db, nft, nft)
     listed, listed_before = nft["is_listed"], before["is_listed"]
     if (listed, nft["listing_price"]) != (listed_before, before["listing_price"]):
         note_listed(db, nft["token"], listed - listed_before)
+    history.note_sales(db, written.nft_id, written.events)
 
 
 def note_listed(db: Connection, token: str, change: int) -> None:
@@ -353,19 +397,3 @@ def note_listed(db: Connection, token: str, change: int) -> None:
     now = times.now()
     soon, beyond = times.to_iso(now + times.MINUTE), times.to_iso(now + times.HOUR)
     nft_collections.mark_collection_due(db, token, soon, beyond)
-
-
-def _is_new_listing(before: NftRow, nft: NftRow) -> bool:
-    was_listed = before["is_for_sale"] and before["owner"] == nft["owner"]
-    return bool(nft["is_for_sale"] and not was_listed)
-
-
-def is_older(on_ledger: Nft, stored: NftRow) -> bool:
-    """Tell whether the ledger's row of an NFT is older than the stored state."""
-    return times.to_iso(on_ledger.modified_at) < stored["ledger_at"]
-
-
-def is_decided_by(on_ledger: Nft, stored: NftRow) -> bool:
-    """Tell whether the stored state is the verdict on all facts of this row's date."""
-    is_of_row = times.to_iso(on_ledger.modified_at) == stored["ledger_at"]
-    return is_of_row and stored["ledger_state"] == "decided"

@@ -89,7 +89,8 @@ class ReconciledNft(NamedTuple):
         return self.row["last_listed_at"] or ""
 
     @property
-    def is_decided(self) -> bool:
+    def is_settled(self) -> bool:
+        """Whether nothing about it is open: neither in these facts, nor as it is stored."""
         return self.reconciled.is_decided and not is_undecided(self.row)
 
     def is_for_sale_by(self, account_id: str) -> bool:
@@ -123,7 +124,7 @@ def judge(
     if not is_ours or executed.name != NAMES[kind]:
         return TransactionAltered(str(executed.transaction_id), kind, executed.name)
     is_recent = executed.consensus_at > overdue_before - LONGEST_VALIDITY
-    may_follow = is_recent or not nft.is_decided
+    may_follow = is_recent or not nft.is_settled
     if _shows_effect(kind, report, nft, executed) or (kind == "purchase" and not may_follow):
         return ReportOutcome.OK
     if ended := _find_end(kind, report, nft, executed):
@@ -158,7 +159,7 @@ def _judge_unseen(
     row = report.row
     if row is None and report.transaction_id is None:
         # A listing that another program prepared may be on the ledger.
-        return _not_prepared(report, nft) if nft.is_decided else ReportOutcome.PENDING
+        return _not_prepared(report, nft) if nft.is_settled else ReportOutcome.PENDING
     if row is None:
         may_come = report.newest is not None and _is_recent_id(report, overdue_before)
         return ReportOutcome.PENDING if may_come else _not_prepared(report, nft)

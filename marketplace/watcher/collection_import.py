@@ -12,7 +12,7 @@ from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger.objects import Nft
-from marketplace.market import collection_facts, listing_rule, reconciler
+from marketplace.market import collection_facts, reconciler
 from marketplace.market.history import Event, store_events
 from marketplace.services import mirror_node, read, write
 from marketplace.store import nfts
@@ -44,7 +44,7 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
     while batch := [*islice(listed, BATCH)]:
         sound = [nft for nft in batch if isinstance(nft, Nft)]
         stored = {nft: nfts.get_nft(read(), token, nft.serial_no) for nft in sound}
-        new = [nft for nft in sound if not stored[nft] and not listing_rule.is_gone(nft)]
+        new = [nft for nft in sound if not stored[nft] and not nft.is_gone]
         differing = [nft for nft in sound if reconciler.may_differ(nft, stored[nft])]
         here_already = sum(row is not None for row in stored.values())
         # The rechecker stores those that the marketplace may spend.
