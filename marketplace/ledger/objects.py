@@ -4,6 +4,7 @@ Source of the keys: the mirror node's OpenAPI document, /api/v1. Moments of cons
 """
 
 import re
+from enum import StrEnum
 from typing import Annotated, Any, NamedTuple
 
 from marshmallow import fields
@@ -31,6 +32,27 @@ from marketplace.ledger.answers import (
 
 # 100,000 HBAR, in tinybars: more than any transaction costs. A page's fees still add up to less than 2^63.
 MAX_FEE = 10**13
+
+
+class TransactionType(StrEnum):
+    """The types of transactions that change an offer, an NFT, its approvals or token, or an account's key."""
+
+    APPROVAL = "CRYPTOAPPROVEALLOWANCE"
+    WITHDRAWAL = "CRYPTODELETEALLOWANCE"
+    TRANSFER = "CRYPTOTRANSFER"
+    AIRDROP = "TOKENAIRDROP"
+    BURN = "TOKENBURN"
+    ACCOUNT_UPDATE = "CRYPTOUPDATEACCOUNT"
+    AIRDROP_CLAIM = "TOKENCLAIMAIRDROP"
+    COLLECTION_DELETION = "TOKENDELETION"
+    FEES_UPDATE = "TOKENFEESCHEDULEUPDATE"
+    REJECTION = "TOKENREJECT"
+    COLLECTION_UPDATE = "TOKENUPDATE"
+    METADATA_UPDATE = "TOKENUPDATENFTS"
+    WIPE = "TOKENWIPE"
+    SCHEDULE_CREATION = "SCHEDULECREATE"
+    SCHEDULE_DELETION = "SCHEDULEDELETE"
+    SCHEDULE_SIGNATURE = "SCHEDULESIGN"
 
 
 class Nft(NamedTuple):
@@ -340,7 +362,7 @@ class HistoryEntry(NamedTuple):
     @property
     def is_harmless(self) -> bool:
         """Whether it changed only the metadata, not owner and approvals."""
-        return self.name == "TOKENUPDATENFTS"
+        return self.name == TransactionType.METADATA_UPDATE
 
     @property
     def payer(self) -> str:

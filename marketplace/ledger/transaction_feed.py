@@ -8,17 +8,8 @@ from marshmallow import ValidationError
 
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger.answers import moment, read, read_list
-from marketplace.ledger.objects import LedgerNftTransfer, Transaction
+from marketplace.ledger.objects import LedgerNftTransfer, Transaction, TransactionType
 from marketplace.text import quote
-
-# The types of transactions that change an offer, beside those that change its bidder's key.
-OF_OFFERS = ("SCHEDULECREATE", "SCHEDULEDELETE", "SCHEDULESIGN")
-# The types of transactions that change an offer, an NFT, its approvals, its token, or an account's key.
-TYPES = (
-    "CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE", "CRYPTOTRANSFER", "TOKENAIRDROP", "TOKENBURN",
-    "CRYPTOUPDATEACCOUNT", "TOKENCLAIMAIRDROP", "TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENREJECT",
-    "TOKENUPDATE", "TOKENUPDATENFTS", "TOKENWIPE", *OF_OFFERS,
-)  # fmt: skip
 
 
 class RowDate(NamedTuple):
@@ -64,10 +55,11 @@ def read_page(document: Mapping[str, Any], after: int, payer: str, length: int) 
 
 def _is_plain(document: dict[str, Any], payer: str) -> bool:
     """Tell whether a row, as most do, transfers HBAR alone, for somebody else, and is of no schedule."""
-    is_transfer = document.get("name") == "CRYPTOTRANSFER" and not document.get("nft_transfers")
+    is_transfer = document.get("name") == TransactionType.TRANSFER
+    is_of_nfts = bool(document.get("nft_transfers"))
     is_executed = document.get("scheduled") is True
     is_paid = str(document.get("transaction_id")).startswith(f"{payer}-")
-    return is_transfer and not is_executed and not is_paid
+    return is_transfer and not is_of_nfts and not is_executed and not is_paid
 
 
 def _read_odd(document: dict[str, Any]) -> Transaction:
@@ -77,8 +69,9 @@ def _read_odd(document: dict[str, Any]) -> Transaction:
     except ValueError as error:
         cause = error.__cause__
         valid: Any = cause.valid_data if isinstance(cause, ValidationError) else {}
+    is_of_token = bool(valid.get("entity_id"))
     guessed = {
-        "name": "TOKENUPDATE" if valid.get("entity_id") else "CRYPTOAPPROVEALLOWANCE",
+        "name": TransactionType.COLLECTION_UPDATE if is_of_token else TransactionType.APPROVAL,
         "result": "SUCCESS",
         "transaction_id": TransactionId("0.0.0", 0, 0),
     }

@@ -22,7 +22,14 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS, format_amount
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
-from marketplace.ledger.objects import History, HistoryEntry, LedgerNftTransfer, Nft, Transaction
+from marketplace.ledger.objects import (
+    History,
+    HistoryEntry,
+    LedgerNftTransfer,
+    Nft,
+    Transaction,
+    TransactionType,
+)
 from marketplace.market.listing_rule import NftFacts
 from marketplace.market.memos import (
     read_basket_memo,
@@ -30,7 +37,7 @@ from marketplace.market.memos import (
     read_offer_memo,
     read_purchase_memo,
 )
-from marketplace.market.offers.rule import CREATION, Shop, read_sale
+from marketplace.market.offers.rule import Shop, read_sale
 from marketplace.services import mirror_node, read, services
 from marketplace.store import nft_collections, offers, prepared_transactions
 from marketplace.store.connection import Connection
@@ -39,8 +46,7 @@ from marketplace.store.nfts import NftRow, find_stored_at
 
 MAX_SALES = 20  # of one NFT, the newest: only their prices are looked up
 MAX_NEW_TREASURIES = 20  # the newest: only their accounts are looked up
-ENDS = ("TOKENBURN", "TOKENWIPE", "TOKENDELETION")
-WITHDRAWAL = "CRYPTODELETEALLOWANCE"
+ENDS = (TransactionType.BURN, TransactionType.WIPE, TransactionType.COLLECTION_DELETION)
 # What clients see of an NFT's metadata and image.
 SHOWN = ("name", "file_type", "attributes", "image", "original_image_url")
 
@@ -104,7 +110,10 @@ def _find_accepted(nft_id: NftId, move: HistoryEntry, replicas: Replicas) -> Sal
     if not executed.scheduled or read_offer_memo(executed.memo, *nft_id) is None:
         return None
     rows = mirror_node().list_transactions(move.transaction_id, deadline)
-    created = next((row for row in rows if row.name == CREATION and row.is_original), None)
+    created = next(
+        (row for row in rows if row.name == TransactionType.SCHEDULE_CREATION and row.is_original),
+        None,
+    )
     if created is None or created.entity_id is None:
         raise TransactionNotShown  # another replica answered
     schedule = mirror_node().find_schedule(created.entity_id, deadline)
@@ -267,7 +276,8 @@ class UnstoredHistory(NamedTuple):
         """The entry that ended a listing of the stored state: usually its deletion."""
         ends = [entry for entry in self.entries if not entry.is_harmless]
         return next(
-            (entry for entry in ends if entry.name == WITHDRAWAL), ends[0] if ends else None
+            (entry for entry in ends if entry.name == TransactionType.WITHDRAWAL),
+            ends[0] if ends else None,
         )
 
 
@@ -345,7 +355,9 @@ def _name_treasuries(
     """
     named = [*entries]
     nameless = [
-        n for n, entry in enumerate(entries) if entry.name == "TOKENUPDATE" and not entry.is_move
+        n
+        for n, entry in enumerate(entries)
+        if entry.name == TransactionType.COLLECTION_UPDATE and not entry.is_move
     ]
     for n in nameless[-MAX_NEW_TREASURIES:]:
         transaction = mirror_node().find_transaction(entries[n].consensus_at, replicas.deadline)
@@ -438,7 +450,7 @@ def _find_changes(
             who = entry.sender, entry.receiver
             yield Event(kind, *who, paid, price, *_write_entry(entry), offer_id, received)
             owner, price = entry.receiver or owner, None
-        elif price and entry.name == WITHDRAWAL:
+        elif price and entry.name == TransactionType.WITHDRAWAL:
             yield Event(EventKind.WITHDRAWN, owner, None, None, price, *_write_entry(entry))
             price = None
     if owner != new_owner:

@@ -6,13 +6,12 @@ who prepared or reported a listing, under which transaction id, or in which orde
 
 from typing import NamedTuple
 
-from marketplace.ledger.objects import History, HistoryEntry, Nft, Transaction
+from marketplace.ledger.objects import History, HistoryEntry, Nft, Transaction, TransactionType
 from marketplace.market.memos import read_listing_memo
 
 # Increment this when the rule decides the same facts differently. A sweep then judges again each NFT that the
 # marketplace may spend, but that is stored as not for sale.
 VERSION = 2
-APPROVAL = "CRYPTOAPPROVEALLOWANCE"
 POINTS = ("May be spent", "Approved by its owner", "Memo of a listing")
 GONE = "it was burned, or its token was deleted"
 NOT_SPENDABLE = "the marketplace may not spend it"
@@ -89,7 +88,7 @@ def decide(facts: NftFacts, market: str) -> Verdict:
         return NotForSale(too_far, 1)
     if event is None:
         return Undecided("its history does not say who may spend it", 1)
-    if event.name != APPROVAL:
+    if event.name != TransactionType.APPROVAL:
         return NotForSale(f"a later {event.name} ended it", 1, event)
     id = event.transaction_id
     if (
@@ -98,12 +97,12 @@ def decide(facts: NftFacts, market: str) -> Verdict:
         or approval.result != "SUCCESS"
     ):
         return Undecided(f"the transaction of its last event, {id}, is not there", 1, event)
-    if approval.name != APPROVAL or not approval.is_original:
+    if approval.name != TransactionType.APPROVAL or not approval.is_original:
         return NotForSale(f"a schedule or a contract approved it: {id}", 1, event)
     if approval.payer != nft.owner:
         return NotForSale(f"{id} was paid by {approval.payer}, not by its owner", 1, event)
     price = read_listing_memo(approval.memo, nft.token, nft.serial_no)
     if price is None:
         memo = f"the memo of {id} names no price for it"
-        return NotForSale(f"a later {APPROVAL} ended it: {memo}", 2, event)
+        return NotForSale(f"a later {TransactionType.APPROVAL} ended it: {memo}", 2, event)
     return ForSale(price, approval.consensus_at, event)

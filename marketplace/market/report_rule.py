@@ -33,7 +33,7 @@ from marketplace.errors import (
 )
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId, TransactionId
-from marketplace.ledger.objects import Transaction
+from marketplace.ledger.objects import Transaction, TransactionType
 from marketplace.market import listing_rule
 from marketplace.market.memos import is_withdrawal_memo, read_listing_memo
 from marketplace.market.reconciler import Reconciliation
@@ -43,9 +43,9 @@ from marketplace.store.prepared_transactions import Kind, PreparedNftRow
 LONGEST_VALIDITY = 180 * times.SECOND  # of any transaction, on the network
 # Their names on the ledger.
 NAMES: dict[Kind, str] = {
-    "listing": listing_rule.APPROVAL,
-    "withdrawal": "CRYPTODELETEALLOWANCE",
-    "purchase": "CRYPTOTRANSFER",
+    "listing": TransactionType.APPROVAL,
+    "withdrawal": TransactionType.WITHDRAWAL,
+    "purchase": TransactionType.TRANSFER,
 }
 
 

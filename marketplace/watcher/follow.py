@@ -15,19 +15,28 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, NetworkRe
 from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror import PAGE
-from marketplace.ledger.objects import Transaction
-from marketplace.ledger.transaction_feed import OF_OFFERS, TYPES, TransactionPage
+from marketplace.ledger.objects import Transaction, TransactionType
+from marketplace.ledger.transaction_feed import TransactionPage
 from marketplace.market.buying import fees
 from marketplace.market.memos import is_bulk_listing_memo, is_offer_memo, read_named_nft
-from marketplace.market.offers.rule import CREATION, KEY_UPDATE, SIGNATURE
 from marketplace.services import mirror_node, read, write
 from marketplace.store import following, nft_collections, nfts, offers, properties, rechecks
 from marketplace.store.connection import Connection
 from marketplace.store.following import FollowRow
 from marketplace.store.rechecks import Recheck, RecheckKind, What, enqueue_all, let_failed_be_due
 
-APPROVALS = ("CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE")
-OF_TOKENS = ("TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENUPDATE", "TOKENUPDATENFTS")
+APPROVALS = (TransactionType.APPROVAL, TransactionType.WITHDRAWAL)
+OF_TOKENS = (
+    TransactionType.COLLECTION_DELETION,
+    TransactionType.FEES_UPDATE,
+    TransactionType.COLLECTION_UPDATE,
+    TransactionType.METADATA_UPDATE,
+)
+OF_OFFERS = (
+    TransactionType.SCHEDULE_CREATION,
+    TransactionType.SCHEDULE_DELETION,
+    TransactionType.SCHEDULE_SIGNATURE,
+)
 # Between two writes of the cursor if nothing is queued: each write empties the response cache.
 WRITING_SECONDS = 10
 # After an empty page, the cursor stays this far behind: more than the allowed lag, as that costs nothing.
@@ -99,7 +108,10 @@ class Follower:
         cursor = max(present - KEPT_BEHIND, after) if page.last_at == after else page.last_at
         # The page's replica may lag behind the replica that showed the newest block.
         seen_to = page.last_at if page.is_full else max(page.last_at, present - times.ALLOWED_LAG)
-        self._write(page, cursor, seen_to)
+        _settle(page.rows, seen_to)
+        for row in page.rows:
+            self._look_at(row)
+        self._write(self._find_changes(page), cursor, seen_to)
         self._cursor = cursor
         return page.is_full
 
@@ -112,16 +124,18 @@ class Follower:
             self._present = mirror.find_present(deadline)
         return self._present
 
-    def _write(self, page: TransactionPage, cursor: int, seen_to: int) -> None:
-        _settle(page.rows, seen_to)
-        for row in page.rows:
-            self._look_at(row)
+    def _find_changes(self, page: TransactionPage) -> list[Recheck]:
+        """What the page's transactions may have changed here. Asks the ledger only about contract calls."""
         rechecks: list[Recheck] = []
         for row in (*page.rows, *page.odd):
             named = {recheck.what for recheck in rechecks}
             for recheck in (*find_rechecks(row), *self._find_called(row)):
                 rechecks += _select(read(), row, recheck, named)
             rechecks += find_offers(read(), row, named)
+        return rechecks
+
+    def _write(self, rechecks: list[Recheck], cursor: int, seen_to: int) -> None:
+        """Queue rechecks, and store how far this process has read. Does neither too often if nothing changes."""
         if not rechecks and time.monotonic() < self._written_at + WRITING_SECONDS:
             return
         with write() as db:
@@ -162,7 +176,7 @@ class Follower:
 def ask_page(after: int, types: Iterable[str] = ()) -> TransactionPage:
     """Ask for the transactions after a moment, by default of all types. Raises the ledger's errors."""
     deadline, market = Deadline(UNHURRIED_SECONDS), current_app.config["ACCOUNT_ID"]
-    return mirror_node().list_transactions_after(after, market, deadline, types or TYPES)
+    return mirror_node().list_transactions_after(after, market, deadline, types or TransactionType)
 
 
 def _begin_at(present: int, state: FollowRow | None) -> None:
@@ -260,7 +274,7 @@ def find_offers(db: Connection, row: Transaction, named: Set[What]) -> Iterator[
         found = [executed["schedule_id"]] if executed else []
     elif row.result != "SUCCESS" or not row.entity_id:
         found = []
-    elif row.name == KEY_UPDATE:
+    elif row.name == TransactionType.ACCOUNT_UPDATE:
         found = offers.list_unended_of(db, row.entity_id)
     elif row.name in OF_OFFERS:
         found = [row.entity_id] if _concerns(db, row, row.entity_id, named) else []
@@ -272,10 +286,10 @@ def find_offers(db: Connection, row: Transaction, named: Set[What]) -> Iterator[
 
 def _concerns(db: Connection, row: Transaction, schedule_id: str, named: Set[What]) -> bool:
     """Whether a transaction creates an offer, is its owner's signature, or deletes it."""
-    if row.name == CREATION:
+    if row.name == TransactionType.SCHEDULE_CREATION:
         return is_offer_memo(row.memo)
     offer, what = offers.get_offer(db, schedule_id), What("offer", schedule_id)
-    if row.name == SIGNATURE:
+    if row.name == TransactionType.SCHEDULE_SIGNATURE:
         return offer is not None and row.payer == offer["seller"]
     return bool(offer) or what in named or rechecks.get_recheck(db, *what) is not None
 
@@ -293,7 +307,7 @@ def backfill(stop: threading.Event) -> float:
     page = TransactionPage([], begin, is_full=True)
     unknown: list[Recheck] = []
     while page.is_full and not unknown and time.monotonic() < until and not stop.is_set():
-        page = ask_page(page.last_at, (APPROVALS[0], CREATION))
+        page = ask_page(page.last_at, (TransactionType.APPROVAL, TransactionType.SCHEDULE_CREATION))
         unknown = [each for row in (*page.rows, *page.odd) for each in _find_unknown(row)]
     is_over = not page.is_full or page.last_at >= began_at
     with write() as db:

@@ -14,6 +14,7 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
+from marketplace.ledger.mirror import PAGE
 from marketplace.ledger.objects import Nft
 from marketplace.market import listing_rule, reconciler
 from marketplace.market.offers.reconcile import reconcile_offers
@@ -35,7 +36,6 @@ from marketplace.store.rechecks import (
 from marketplace.watcher.tasks import Done, Tasks
 
 NFT_SECONDS = 30  # to check one NFT, whose history may have several pages, or one offer
-PAGE = 100  # NFTs that the mirror node lists at once
 MAX_LIFE = 63 * times.DAY  # of a schedule: the network's limit is 62 days
 
 ALL_OFFERS = What("offer", "")

@@ -17,9 +17,9 @@ from flask import Flask, current_app
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
+from marketplace.ledger.objects import TransactionType
 from marketplace.ledger.transaction_feed import TransactionPage
 from marketplace.market import freshness
-from marketplace.market.offers.rule import CREATION
 from marketplace.metrics import count
 from marketplace.services import application, mirror_node, read, write
 from marketplace.store import (
@@ -75,7 +75,7 @@ def _queue_past_offers() -> None:
     )
     page = TransactionPage([], after, is_full=True)
     while page.is_full:
-        page = ask_page(page.last_at, [CREATION])
+        page = ask_page(page.last_at, [TransactionType.SCHEDULE_CREATION])
         rechecks = [each for row in page.rows for each in find_offers(read(), row, set())]
         with write() as db:
             enqueue_all(db, rechecks, times.now())

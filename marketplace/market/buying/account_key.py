@@ -15,9 +15,8 @@ from flask import current_app
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, SignerFailed, StartRefused
 from marketplace.hedera import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
-from marketplace.ledger.objects import LedgerAccount, Transaction
+from marketplace.ledger.objects import LedgerAccount, Transaction, TransactionType
 from marketplace.market.buying.signer import Signer
-from marketplace.market.offers.rule import KEY_UPDATE
 from marketplace.services import mirror_node, read, write
 from marketplace.store import properties
 
@@ -149,7 +148,7 @@ class KeyWatch:
     def look_at(self, row: Transaction) -> None:
         """Note a transaction that may have changed the account's key, or that its key did not sign."""
         account_id = current_app.config["ACCOUNT_ID"]
-        is_update = row.name == KEY_UPDATE and row.entity_id == account_id
+        is_update = row.name == TransactionType.ACCOUNT_UPDATE and row.entity_id == account_id
         is_refused = row.result in REFUSED and row.payer == account_id and not row.scheduled
         if is_update or is_refused:
             now = time.monotonic()

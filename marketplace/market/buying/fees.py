@@ -28,7 +28,7 @@ from marketplace.hedera import times
 from marketplace.hedera.hbar import to_hbar
 from marketplace.hedera.ids import NftId, TransactionId
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline
-from marketplace.ledger.objects import LedgerAccount, Transaction
+from marketplace.ledger.objects import LedgerAccount, Transaction, TransactionType
 from marketplace.market.prepared import MOST_APART
 from marketplace.market.requests import MarketRequest
 from marketplace.market.sale_checks import find_balance
@@ -143,7 +143,7 @@ def note_charged(transaction_id: str, rows: Iterable[Transaction]) -> None:
 def _is_charged(row: Transaction) -> bool:
     """Whether the marketplace's account paid for a row that is a purchase."""
     is_ours = row.payer == current_app.config["ACCOUNT_ID"] and not row.scheduled
-    return is_ours and row.name == "CRYPTOTRANSFER"
+    return is_ours and row.name == TransactionType.TRANSFER
 
 
 def note_never_submitted(seen_to: int) -> None:

@@ -22,9 +22,9 @@ from marketplace.errors import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import Deadline
+from marketplace.ledger.objects import TransactionType
 from marketplace.market.offers.prepare import find_offer, prepare_withdrawal, require_unended
 from marketplace.market.offers.reconcile import reconcile_offers
-from marketplace.market.offers.rule import CREATION
 from marketplace.market.report_rule import LONGEST_VALIDITY, ReportAnswer
 from marketplace.market.requests import MarketRequest
 from marketplace.services import mirror_node
@@ -57,7 +57,7 @@ def answer_new(
         return _wait(named, "offer", row["expires_at"], deadline)
     if signed.result != "SUCCESS":
         raise TransactionRefused(named, "offer", signed.result)
-    if signed.name != CREATION or signed.entity_id is None:
+    if signed.name != TransactionType.SCHEDULE_CREATION or signed.entity_id is None:
         raise TransactionAltered(named, "offer", signed.name)
     offer = reconcile_offers([signed.entity_id], deadline)[signed.entity_id].offer
     if offer is None:

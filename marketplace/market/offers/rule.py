@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS, find_credit
 from marketplace.hedera.ids import MAX_HBAR, MAX_INT64, TransactionId, numbers
-from marketplace.ledger.objects import LedgerKey, Schedule, Transaction
+from marketplace.ledger.objects import LedgerKey, Schedule, Transaction, TransactionType
 from marketplace.market.listing_rule import Undecided
 from marketplace.market.memos import read_offer_memo
 from marketplace.store.offers import OfferState
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 MAX_FEE_TINYBARS = 10 * TINYBARS  # the highest cap of the execution's fee, which the bidder pays
 LIFE = 1800 * times.SECOND  # of a schedule that names no expiry, as some SDKs leave it out
-CREATION, SIGNATURE, DELETION = "SCHEDULECREATE", "SCHEDULESIGN", "SCHEDULEDELETE"
-KEY_UPDATE = "CRYPTOUPDATEACCOUNT"
 MAX_SIGNATURES = 5  # after the creation: an owner's acceptance is looked for in the first ones
 ENDED = ("executed", "failed", "withdrawn", "expired")
 
@@ -118,7 +116,7 @@ def _decide_end(facts: OfferFacts, offer: Offer) -> Offer | Undecided:
             return Undecided("the transaction of its execution is not there")
         return offer._replace(state="executed" if by.result == "SUCCESS" else "failed", by=by)
     if facts.schedule.is_deleted:
-        by = _find_change(facts, DELETION, facts.schedule.id)
+        by = _find_change(facts, TransactionType.SCHEDULE_DELETION, facts.schedule.id)
         state_at = max(offer.state_at, by.consensus_at if by else 0)
         return offer._replace(state="withdrawn", by=by, state_at=state_at)
     return offer._replace(state="expired", by=None)
@@ -132,7 +130,8 @@ def _decide_open(facts: OfferFacts, offer: Offer) -> Offer | Undecided:
     """
     if facts.key_at_creation is None:
         return Undecided("the bidder's key at its creation is not there")
-    by, accepted = _find_change(facts, KEY_UPDATE, offer.bidder), _find_acceptance(facts, offer)
+    by = _find_change(facts, TransactionType.ACCOUNT_UPDATE, offer.bidder)
+    accepted = _find_acceptance(facts, offer)
     if facts.key != facts.key_at_creation:
         # With the key of its creation, the owner's signature would have executed it.
         is_later = by or accepted or facts.shown_to >= offer.created_at
@@ -160,8 +159,8 @@ def _find_change(facts: OfferFacts, name: str, entity_id: str) -> Transaction | 
 def _find_acceptance(facts: OfferFacts, offer: Offer) -> Transaction | None:
     """The owner's own ScheduleSign. The network has verified its signatures, as the owner paid for it."""
     for _, row in sorted(facts.transactions.items()):
-        is_sign = (row.name, row.entity_id) == (SIGNATURE, offer.schedule_id)
-        if is_sign and row.is_original and row.payer == offer.seller:
+        is_sign = row.name == TransactionType.SCHEDULE_SIGNATURE and row.is_original
+        if is_sign and (row.entity_id, row.payer) == (offer.schedule_id, offer.seller):
             return row
     return None
 
