@@ -40,6 +40,7 @@ from marketplace.api.schemas import (
 from marketplace.hedera import times
 from marketplace.hedera.ids import MAX_HBAR, NftId
 from marketplace.market.offers import prepare
+from marketplace.market.offers.rule import ENDS
 from marketplace.market.prepared import PreparedTransaction
 from marketplace.market.requests import require_collection, require_not_hidden
 from marketplace.services import read
@@ -48,12 +49,6 @@ from marketplace.store.offers import MadeOfferRow, OfferFilter
 
 MADE, RECEIVED = "made", "received"  # offers: by their bidder, or by the NFT's owner
 BEFORE_ALL = (MAX_HBAR + 1, "")  # the position of no offer
-ENDS = {
-    "executed": "ACCEPTED",
-    "failed": "FAILED",
-    "withdrawn": "WITHDRAWN",
-    "expired": "EXPIRED",
-}
 
 
 def offer_id_field() -> EntityId:
@@ -330,8 +325,9 @@ def _answer_page(rows: list[MadeOfferRow], limit: int) -> Page[dict[str, Any]]:
 
 def _with_state(offer: MadeOfferRow) -> dict[str, Any]:
     """An offer, with its state in the API's words."""
-    state = ENDS.get(offer["state"])
-    if state is None and offer["expires_at"] <= times.to_iso(times.now()):
+    end = ENDS.get(offer["state"])
+    state = end and end.state
+    if end is None and offer["expires_at"] <= times.to_iso(times.now()):
         state = "EXPIRED"
     return {**offer, "state": state or ("OPEN" if offer["is_acceptable"] else "CLOSED")}
 

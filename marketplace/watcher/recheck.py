@@ -18,7 +18,7 @@ from marketplace.ledger.mirror import PAGE
 from marketplace.ledger.objects import Nft
 from marketplace.market import listing_rule, reconciler
 from marketplace.market.offers.reconcile import reconcile_offers
-from marketplace.market.offers.rule import ENDED
+from marketplace.market.offers.rule import ENDS
 from marketplace.market.reconciler import Reconciliation
 from marketplace.services import application, mirror_node, read, write
 from marketplace.store import nfts, offers, rechecks
@@ -121,7 +121,7 @@ def _check_offer(schedule_id: str) -> Checked:
         current_app.logger.info("The offer %s is not decided yet: %s", schedule_id, made.undecided)
         return Checked(Done.UNDECIDED)
     offer = made.offer
-    is_over = offer is not None and offer["state"] in ENDED
+    is_over = offer is not None and offer["state"] in ENDS
     facts_at = (
         reconciler.FOREVER if is_over else times.to_nanoseconds(offer["state_at"]) if offer else 0
     )

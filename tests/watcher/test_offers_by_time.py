@@ -182,12 +182,12 @@ def test_ended_ones_are_deleted_as_events_are(app, offer, events_days, kept):
     schedule_id = offer()
     for days in (62, 64, 99, 101):
         expires_at = times.to_iso(times.now() - days * times.DAY)
-        for ended in rule.ENDED:
+        for ended in rule.ENDS:
             store_copy(app, schedule_id, f"{ended} {days}", state=ended, expires_at=expires_at)
         store_copy(app, schedule_id, f"open {days}", expires_at=expires_at)
     run(app, maintenance.delete_offers)
     left = {f"open {days}" for days in (62, 64, 99, 101)}
-    left |= {f"{ended} {days}" for ended in rule.ENDED for days in kept}
+    left |= {f"{ended} {days}" for ended in rule.ENDS for days in kept}
     with app.app_context():
         rows = read().execute("SELECT schedule_id FROM offer").fetchall()
     assert {row["schedule_id"] for row in rows} == left | {schedule_id}

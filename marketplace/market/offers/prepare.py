@@ -26,7 +26,7 @@ from marketplace.market.memos import acceptance_memo, offer_memo, offer_withdraw
 from marketplace.market.offers import checks
 from marketplace.market.offers.checks import Sides
 from marketplace.market.offers.reconcile import reconcile_offers
-from marketplace.market.offers.rule import read_part
+from marketplace.market.offers.rule import ENDS, read_part
 from marketplace.market.prepared import (
     PreparedNft,
     PreparedTransaction,
@@ -50,13 +50,6 @@ if TYPE_CHECKING:  # the SDK takes 70 MB
     from marketplace.hedera.transactions import ScheduledSale
 
 DAY_SECONDS = times.DAY // times.SECOND
-# Why nobody can sign an offer any more, as the end of a sentence.
-ENDS = {
-    "executed": "was accepted already",
-    "failed": "was accepted, and the ledger refused the sale",
-    "withdrawn": "was withdrawn",
-    "expired": "has expired",
-}
 
 
 def make(request: MarketRequest, price: int, days: int) -> PreparedTransaction:
@@ -186,8 +179,8 @@ def require_unended(offer: OfferRow) -> None:
     state: str = offer["state"]
     if state in ("open", "closed") and offer["expires_at"] <= times.to_iso(times.now()):
         state = "expired"
-    if state in ENDS:
-        raise OfferEnded(offer["schedule_id"], ENDS[state])
+    if end := ENDS.get(state):
+        raise OfferEnded(offer["schedule_id"], end.reason)
 
 
 def _require_key(account_id: str, offer: OfferRow, deadline: Deadline) -> None:

@@ -21,19 +21,12 @@ from marketplace.market.listing_rule import Undecided
 from marketplace.market.nfts import add_new
 from marketplace.market.offers import rule
 from marketplace.market.offers.checks import covers
-from marketplace.market.offers.rule import ENDED, Offer, OfferFacts, Shop
+from marketplace.market.offers.rule import ENDS, Offer, OfferFacts, Shop
 from marketplace.services import mirror_node, read, write
 from marketplace.store import nfts, offers, rechecks
 from marketplace.store.nfts import shows
 from marketplace.store.offers import OfferRow
 from marketplace.store.rechecks import What
-
-OF_END = {
-    "closed": EventKind.OFFER_WITHDRAWN,  # the bidder's account has another key
-    "failed": EventKind.OFFER_FAILED,
-    "withdrawn": EventKind.OFFER_WITHDRAWN,
-    "expired": EventKind.OFFER_EXPIRED,
-}
 
 
 class OfferReconciliation(NamedTuple):
@@ -79,11 +72,13 @@ class OfferChange(NamedTuple):
         A sale is an event of its NFT.
         """
         offer, before = self.offer, self.before["state"] if self.before else None
-        events, kind = [], None
+        events, kind, end = [], None, ENDS.get(offer.state)
         if offer.state == "open" and before != "open":
             kind = EventKind.OFFERED
-        elif before == "open" or (before and offer.state == "failed"):
-            kind = OF_END.get(offer.state)
+        elif offer.state == "closed" and before == "open":  # the bidder's account has another key
+            kind = EventKind.OFFER_WITHDRAWN
+        elif end and (before == "open" or (before and offer.state == "failed")):
+            kind = end.event
         if kind:
             moment = offer.expires_at if offer.state == "expired" else None
             # What opens it again is another transaction than its creation, though not a known one.
@@ -125,7 +120,8 @@ def reconcile_offers(
     """
     stored = {id: offers.get_offer(read(), id) for id in sorted({*schedule_ids})}
     questions = [
-        partial(_look, id, before, deadline, *_find_changed(id)) for id, before in stored.items()
+        partial(_read_offer, id, before, deadline, *_find_changed(id))
+        for id, before in stored.items()
     ]
     found = dict(zip(stored, mirror_node().ask(*questions), strict=True))
     found |= _store_sales(found, deadline)
@@ -148,11 +144,11 @@ def _find_changed(schedule_id: str) -> tuple[int, int]:
     return times.to_nanoseconds(queued["changed_at"]), times.to_nanoseconds(queued["since"])
 
 
-def _look(
+def _read_offer(
     schedule_id: str, before: OfferRow | None, deadline: Deadline, changed_at: int, since: int
 ) -> OfferChange | Undecided | None:
     """Read a schedule from the ledger, and apply the rule. It does not use the database."""
-    if before and before["state"] in ENDED:
+    if before and before["state"] in ENDS:
         return None
     shown_to = _find_shown(deadline)  # asked first, so that the facts are at least as new
     schedule = mirror_node().find_schedule(schedule_id, deadline)

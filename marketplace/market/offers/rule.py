@@ -7,6 +7,7 @@ reported a signature.
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.hbar import TINYBARS, find_credit
 from marketplace.hedera.ids import MAX_HBAR, MAX_INT64, TransactionId, numbers
@@ -21,7 +22,24 @@ if TYPE_CHECKING:
 MAX_FEE_TINYBARS = 10 * TINYBARS  # the highest cap of the execution's fee, which the bidder pays
 LIFE = 1800 * times.SECOND  # of a schedule that names no expiry, as some SDKs leave it out
 MAX_SIGNATURES = 5  # after the creation: an owner's acceptance is looked for in the first ones
-ENDED = ("executed", "failed", "withdrawn", "expired")
+
+
+class End(NamedTuple):
+    """How an offer can end, for good."""
+
+    state: str  # in the API's words
+    reason: str  # why nobody can sign it any more, as the end of a sentence
+    event: EventKind | None  # a sale is an event of its NFT
+
+
+ENDS: dict[str, End] = {
+    "executed": End("ACCEPTED", "was accepted already", None),
+    "failed": End(
+        "FAILED", "was accepted, and the ledger refused the sale", EventKind.OFFER_FAILED
+    ),
+    "withdrawn": End("WITHDRAWN", "was withdrawn", EventKind.OFFER_WITHDRAWN),
+    "expired": End("EXPIRED", "has expired", EventKind.OFFER_EXPIRED),
+}
 
 
 class Shop(NamedTuple):
