@@ -270,7 +270,7 @@ def test_every_route_is_in_a_document(tmp_path):
 
 
 STRANGE = ["PIL", "pyvips", "_libvips", "requests_hardened", "marketplace.watcher.strangers"]
-STRANGE += ["marketplace.watcher.webhooks.deliveries"]
+STRANGE += ["marketplace.watcher.webhooks"]
 NEEDLESS = ["hiero_sandbox", "marketplace.sandbox", "marketplace.demo", "hiero_sdk_python", "grpc"]
 PROGRAM = """
 import json, sys
@@ -308,7 +308,7 @@ def test_the_ledger_loads_no_flask():
 
 
 def test_a_watcher_leaves_images_to_processes_of_their_own():
-    modules = "marketplace.watcher.enrichment_processes, marketplace.watcher.webhooks.deliveries"
+    modules = "marketplace.watcher.enrichment_processes, marketplace.watcher.webhooks"
     program = f"import sys, marketplace.watcher.loop, {modules}; print([*sys.modules])"
     assert not {"PIL", "pyvips"} & {*ast.literal_eval(run_python(program))}
 

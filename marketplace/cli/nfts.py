@@ -18,8 +18,8 @@ from marketplace.market.nfts import read_again, read_collection_again
 from marketplace.services import mirror_node
 from marketplace.text import printable
 from marketplace.watcher.collection_import import Collection, Tally, import_collection
+from marketplace.watcher.done import is_complete, summary
 from marketplace.watcher.recheck import drain_queue
-from marketplace.watcher.tasks import is_complete, summary
 
 WIDTH = 30  # of the left column
 

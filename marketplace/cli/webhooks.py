@@ -12,7 +12,6 @@ from marketplace.services import read, write
 from marketplace.store import webhooks
 from marketplace.store.webhooks import WebhookRow
 from marketplace.text import quote
-from marketplace.watcher.webhooks import signing
 
 URL = r"https?://[^\s/?#@\\]+([/?][^\s#\\]{0,1000})?"
 ALLOW_PRIVATE = "Allow a URL in your own network: any host and port, http or https."
@@ -32,12 +31,14 @@ cli = Group("webhook", help="Deliver events to other services (docs/webhooks.md)
 @click.option("--allow-private", is_flag=True, help=ALLOW_PRIVATE)
 def add_command(url: str, kinds: tuple[str, ...], allow_private: bool) -> None:
     """Deliver new events to URL, and print the secret that signs them. It cannot be shown again."""
+    from marketplace.watcher.webhooks import find_id, make_secret  # not in the web process
+
     scheme, colon, rest = url.partition(":")
     url = scheme.lower() + colon + rest
     if fault := _find_fault(url, allow_private):
         raise click.ClickException(f"The URL {fault}")  # which is not shown: it may have a password
-    secret = signing.make_secret()
-    id, kind_names = signing.find_id(secret), " ".join(dict.fromkeys(kinds))
+    secret = make_secret()
+    id, kind_names = find_id(secret), " ".join(dict.fromkeys(kinds))
     webhook = {"id": id, "url": url, "kinds": kind_names, "is_private": int(allow_private)}
     with write() as db:
         webhooks.insert_webhook(db, webhook | {"secret": secret})
@@ -94,10 +95,10 @@ def _describe_state(webhook: WebhookRow) -> str:
 @click.argument("id")
 def test_command(id: str) -> None:
     """Post a message of the type webhook.test, and print whether it was accepted."""
-    from marketplace.watcher.webhooks import deliveries  # not in the web process
+    from marketplace.watcher.webhooks import post_test  # not in the web process
 
     webhook = _find(id)
-    if failure := deliveries.post_test(webhook):
+    if failure := post_test(webhook):
         raise click.ClickException(f"{_show(webhook)} did not accept the message: {failure}")
     echo(f"{_show(webhook)} accepted the message")
 

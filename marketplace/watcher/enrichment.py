@@ -20,6 +20,7 @@ from marketplace.store import nft_collections, nfts, traits
 from marketplace.store.connection import explained
 from marketplace.store.nft_collections import CollectionRow
 from marketplace.store.nfts import NftRow
+from marketplace.watcher.done import Done
 from marketplace.watcher.enrichment_result import LONG, QUICK, Enrich, Limits
 from marketplace.watcher.metadata_columns import (
     Columns,
@@ -28,7 +29,7 @@ from marketplace.watcher.metadata_columns import (
     id_of,
     try_at,
 )
-from marketplace.watcher.tasks import Done, Tasks
+from marketplace.watcher.tasks import Tasks
 
 PAUSE_SECONDS = 0.25  # between two queries for what is due
 COMPLETING_SECONDS = 20  # of one sync

@@ -20,13 +20,13 @@ from marketplace.store import properties
 from marketplace.store.connection import explained
 from marketplace.watcher import maintenance
 from marketplace.watcher.collection_figures import count_figures
+from marketplace.watcher.done import Done, summary
 from marketplace.watcher.enrichment import make_enricher
 from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.maintenance import Ranker
 from marketplace.watcher.recheck import Rechecker
 from marketplace.watcher.sale_costs import store_sale_costs
 from marketplace.watcher.sweep import Sweep
-from marketplace.watcher.tasks import Done, summary
 
 FOLLOWING_SECONDS = 1  # between two requests, if the last page was not full
 FAILED_SECONDS = 5  # after a page that could not be read
@@ -64,7 +64,7 @@ class Watch:
     """The jobs of the leading watcher. Each runs in a thread of its own, so that none waits for another."""
 
     def __init__(self, app: Flask, stop: threading.Event) -> None:
-        from marketplace.watcher.webhooks.deliveries import Deliveries  # not in the web process
+        from marketplace.watcher.webhooks import Deliveries  # not in the web process
 
         self._app, self._stop = app, stop
         self.leads: bool | None = None  # None: not known yet

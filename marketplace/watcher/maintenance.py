@@ -29,9 +29,9 @@ from marketplace.store.connection import Connection
 from marketplace.store.nft_collections import list_collections_due
 from marketplace.store.prepared_transactions import PREPARATIONS, PURCHASES
 from marketplace.store.rechecks import Recheck, What, enqueue_all
+from marketplace.watcher.done import Done
 from marketplace.watcher.metadata_columns import MAX_ATTEMPTS
 from marketplace.watcher.recheck import MAX_LIFE
-from marketplace.watcher.tasks import Done
 
 PAUSE_SECONDS = 1  # between two looks at what has changed
 SHARE = 30  # a collection that takes a second is ranked at most every 30 seconds

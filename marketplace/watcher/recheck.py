@@ -33,7 +33,8 @@ from marketplace.store.rechecks import (
     is_final,
     let_failed_be_due,
 )
-from marketplace.watcher.tasks import Done, Tasks
+from marketplace.watcher.done import Done
+from marketplace.watcher.tasks import Tasks
 
 NFT_SECONDS = 30  # to check one NFT, whose history may have several pages, or one offer
 MAX_LIFE = 63 * times.DAY  # of a schedule: the network's limit is 62 days

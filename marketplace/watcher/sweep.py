@@ -31,6 +31,7 @@ from marketplace.store import (
 )
 from marketplace.store.connection import Connection, explained
 from marketplace.store.rechecks import NEVER_COMPARED, Recheck, What, enqueue_all
+from marketplace.watcher.done import Done
 from marketplace.watcher.follow import MAX_PAST, ask_page, find_offers
 from marketplace.watcher.maintenance import (
     delete_prepared,
@@ -38,7 +39,6 @@ from marketplace.watcher.maintenance import (
     refresh_collections,
 )
 from marketplace.watcher.recheck import ALL_OFFERS, Checked, compare, drain_queue
-from marketplace.watcher.tasks import Done
 
 SLOWLY = 20 * times.HOUR  # the duration of a daily sweep
 OF_SELLERS = SLOWLY // 10  # for sellers and offers, which come first: they matter most

@@ -13,8 +13,8 @@ from marketplace.market import collection_facts
 from marketplace.services import read, write
 from marketplace.store import nft_collections
 from marketplace.watcher import collection_import, maintenance
+from marketplace.watcher.done import Done
 from marketplace.watcher.sweep import sync
-from marketplace.watcher.tasks import Done
 from tests.actions import tell
 from tests.answers import assert_error
 from tests.api.pages import all_rows

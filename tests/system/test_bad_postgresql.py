@@ -22,9 +22,9 @@ from marketplace.services import services
 from marketplace.store.connection import DatabaseOutdated, DatabaseUnreadable
 from marketplace.store.database import SCHEMA, open_database
 from marketplace.watcher import sweep
+from marketplace.watcher.done import Done
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.enrichment_result import EnrichmentResult, Optimised, Outcome
-from marketplace.watcher.tasks import Done
 
 ODD = "s3cret/@:%?#&é x"  # what an address must not hold as it is
 NO_ADDRESS = (

@@ -16,7 +16,7 @@ from harness.apps import settings
 from harness.network import serve_raw, silence
 from harness.postgresql import until
 from harness.serving import ROOT, reserved_port, run_program, watcher
-from marketplace.watcher.webhooks.deliveries import ANSWER_SECONDS, EVENTS_AT_ONCE
+from marketplace.watcher.webhooks import ANSWER_SECONDS, EVENTS_AT_ONCE
 from tests.engines import both_engines
 from tests.system.wallets.programs import FOLDER, needs_wallets
 from tests.watcher.receiver import Receiver, add, let_happen, receiving

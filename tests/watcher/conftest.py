@@ -7,10 +7,10 @@ import pytest
 from harness.cast import TOKEN
 from marketplace.hedera import times
 from marketplace.services import read
+from marketplace.watcher.done import Done
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.recheck import Rechecker
 from marketplace.watcher.sweep import Sweep
-from marketplace.watcher.tasks import Done
 
 
 class Watcher:

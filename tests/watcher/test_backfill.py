@@ -12,8 +12,8 @@ from marketplace.hedera import times
 from marketplace.services import read, write
 from marketplace.store import following, nfts
 from marketplace.watcher import follow
+from marketplace.watcher.done import Done
 from marketplace.watcher.follow import backfill
-from marketplace.watcher.tasks import Done
 from tests.actions import shown
 from tests.engines import both_engines
 from tests.store.released import put

@@ -22,6 +22,7 @@ from marketplace.services import read, write
 from marketplace.store import media, nfts
 from marketplace.watcher import enrichment as module
 from marketplace.watcher import maintenance
+from marketplace.watcher.done import Done
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.enrichment_result import (
     Description,
@@ -30,7 +31,6 @@ from marketplace.watcher.enrichment_result import (
     Optimised,
     Outcome,
 )
-from marketplace.watcher.tasks import Done
 from tests.engines import both_engines
 
 HURRY_SECONDS = 0.3  # where a fault lasts until the time is used up

@@ -27,9 +27,9 @@ from marketplace.store.rechecks import (
     recheck_later,
 )
 from marketplace.watcher import follow as following_module
+from marketplace.watcher.done import Done
 from marketplace.watcher.loop import Watch
 from marketplace.watcher.sweep import OF_SELLERS, SLOWLY, sync
-from marketplace.watcher.tasks import Done
 from sandbox.tests import batches, bodies
 from tests.actions import shown
 from tests.engines import both_engines

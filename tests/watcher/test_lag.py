@@ -18,9 +18,9 @@ from marketplace.market.buying import fees
 from marketplace.market.memos import bulk_listing_memo, listing_memo, withdrawal_memo
 from marketplace.services import read, write
 from marketplace.store import following, rechecks
+from marketplace.watcher.done import Done
 from marketplace.watcher.follow import HOPELESS, backfill
 from marketplace.watcher.sweep import sync
-from marketplace.watcher.tasks import Done
 from tests.actions import buy_unseen, hand_in, shown
 from tests.answers import assert_error
 from tests.engines import both_engines

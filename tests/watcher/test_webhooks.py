@@ -24,8 +24,8 @@ from marketplace.market import moderation
 from marketplace.market.moderation import Ruling, Subject
 from marketplace.services import read, write
 from marketplace.store import events, webhooks
-from marketplace.watcher.webhooks import deliveries
-from marketplace.watcher.webhooks.deliveries import Deliveries, Refusal
+from marketplace.watcher import webhooks as deliveries
+from marketplace.watcher.webhooks import Deliveries, Refusal
 from tests.engines import both_engines
 from tests.watcher.receiver import add, let_happen, receiving
 

@@ -1,5 +1,8 @@
-"""Delivers events to webhooks: in order, and at least once. No webhook waits for another."""
+"""Delivers events to webhooks: in order, at least once, and signed. No webhook waits for another."""
 
+import base64
+import hashlib
+import hmac
 import json
 import random
 import secrets
@@ -19,7 +22,6 @@ from marketplace.store.events import Place
 from marketplace.store.webhooks import WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher
 from marketplace.watcher.tasks import Tasks
-from marketplace.watcher.webhooks.signing import sign
 
 PAUSE_SECONDS = 0.25  # between two checks for new events
 # Progress is stored at this interval only, because each commit empties the response cache.
@@ -30,6 +32,32 @@ AT_ONCE = 32  # webhooks
 FIRST_PAUSE = 5 * times.SECOND  # after a failure
 LONGEST_PAUSE = 6 * times.HOUR
 GIVEN_UP_AFTER = 3 * times.DAY
+
+
+# Secrets and signatures: Standard Webhooks 1.0
+
+PREFIX = "whsec_"
+SECRET_BYTES = 32
+
+
+def make_secret() -> str:
+    """A new secret, in the form that the receiver's library reads."""
+    return PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
+
+
+def find_id(secret: str) -> str:
+    """The id of the webhook that has this secret."""
+    return hashlib.sha256(_decode(secret)).hexdigest()[:8]
+
+
+def sign(secret: str, message_id: str, timestamp: int, body: bytes) -> str:
+    signed = f"{message_id}.{timestamp}.".encode() + body
+    signature = hmac.digest(_decode(secret), signed, "sha256")
+    return f"v1,{base64.b64encode(signature).decode()}"
+
+
+def _decode(secret: str) -> bytes:
+    return base64.b64decode(secret.removeprefix(PREFIX))
 
 
 # A message

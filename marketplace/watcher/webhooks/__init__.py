@@ -1,1 +1,0 @@
-"""Webhooks: each event is posted to the addresses that the operator added."""
