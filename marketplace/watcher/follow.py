@@ -135,7 +135,7 @@ class Follower:
         return rechecks
 
     def _write(self, rechecks: list[Recheck], cursor: int, seen_to: int) -> None:
-        """Queue rechecks, and store how far this process has read; from time to time without rechecks, too."""
+        """Queue rechecks, and store how far this process has read. Without rechecks, only now and then."""
         if not rechecks and time.monotonic() < self._written_at + WRITING_SECONDS:
             return
         with write() as db:
