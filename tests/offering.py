@@ -11,6 +11,7 @@ from marketplace.market.memos import offer_memo
 from marketplace.sandbox import wallet
 from marketplace.services import mirror_node, read
 from marketplace.store import offers
+from marketplace.store.offers import BEFORE_ALL, OfferFilter
 
 DAY_SECONDS = 86_400
 
@@ -82,7 +83,8 @@ def state(app, schedule_id):
 
 def list_open(app, nft=(TOKEN, 7)):
     with app.app_context():
-        rows = offers.list_open_of_nft(read(), *nft, times.to_iso(times.now()))
+        now = times.to_iso(times.now())
+        rows = offers.list_open(read(), OfferFilter(*nft), BEFORE_ALL, 100, now)
     return [row["schedule_id"] for row in rows]
 
 

@@ -32,11 +32,11 @@ from marketplace.api.schemas import (
 )
 from marketplace.errors import CollectionNotStored, Hidden
 from marketplace.hedera import times
-from marketplace.market.collection_days import CollectionDay, list_days
 from marketplace.market.collection_facts import list_earned
 from marketplace.market.requests import require_collection, require_not_hidden
 from marketplace.services import read
 from marketplace.store import collection_hours, events, nft_collections, nfts, offers
+from marketplace.store.collection_hours import CollectionDay
 from marketplace.store.nft_collections import CollectionOnSaleRow, OwnerRow
 
 MAX_DAYS = 366  # of a collection's history
@@ -237,7 +237,7 @@ def list_collection_history(token: str, days: int) -> list[CollectionDay]:
     hours = collection_hours.list_hours(read(), token, times.to_iso(begin)[:13])
     require_collection(token, hours)
     request_cache().until = today + times.DAY
-    return list_days(hours, begin, today)
+    return collection_hours.add_up_days(hours, begin, today)
 
 
 @blp.get("/collection/<tokenId>/royalties")

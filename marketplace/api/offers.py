@@ -45,10 +45,9 @@ from marketplace.market.prepared import PreparedTransaction
 from marketplace.market.requests import require_collection, require_not_hidden
 from marketplace.services import read
 from marketplace.store import offers
-from marketplace.store.offers import MadeOfferRow, OfferFilter
+from marketplace.store.offers import BEFORE_ALL, MadeOfferRow, OfferFilter
 
 MADE, RECEIVED = "made", "received"  # offers: by their bidder, or by the NFT's owner
-BEFORE_ALL = (MAX_HBAR + 1, "")  # the position of no offer
 
 
 def offer_id_field() -> EntityId:

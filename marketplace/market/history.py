@@ -47,8 +47,6 @@ from marketplace.store.nfts import NftRow, find_stored_at
 MAX_SALES = 20  # of one NFT, the newest: only their prices are looked up
 MAX_NEW_TREASURIES = 20  # the newest: only their accounts are looked up
 ENDS = (TransactionType.BURN, TransactionType.WIPE, TransactionType.COLLECTION_DELETION)
-# What clients see of an NFT's metadata and image.
-SHOWN = ("name", "file_type", "attributes", "image", "original_image_url")
 
 
 class TransactionNotShown(Exception):
@@ -457,12 +455,6 @@ def _find_changes(
         # The history is incomplete, or does not say who became the token's treasury.
         moved_at = times.to_iso(on_ledger.modified_at)
         yield Event(EventKind.TRANSFERRED, owner, new_owner, None, price, None, moved_at)
-
-
-def is_redrawn(before: NftRow, after: Mapping[str, Any]) -> bool:
-    """Tell whether the metadata or the image that clients see has changed."""
-    shown, shown_before = {**after}, {**before}
-    return any(shown[name] != shown_before[name] for name in SHOWN)
 
 
 def note_sales(db: Connection, nft_id: NftId, events: Iterable[Event]) -> None:

@@ -22,8 +22,10 @@ from marketplace.sandbox.month import Deed
 from marketplace.sandbox.world import hand_over, mint
 from marketplace.services import mirror_node, read
 from marketplace.store import nfts, offers
+from marketplace.store.offers import BEFORE_ALL, OfferFilter
 
 NFTS_PER_COLLECTION = 30
+MAX_OFFERS = 100  # for one NFT
 LEDGER_SECONDS = 10
 QUESTIONS_PER_SECOND = 10_000  # the mirror node is in this process, so nobody has to be spared
 
@@ -115,5 +117,6 @@ def _find_created(transaction_id: TransactionId) -> str | None:
 
 
 def _find_open(nft: NftId, bidder: str) -> str | None:
-    made = offers.list_open_of_nft(read(), *nft, times.to_iso(times.now()))
+    now = times.to_iso(times.now())
+    made = offers.list_open(read(), OfferFilter(*nft), BEFORE_ALL, MAX_OFFERS, now)
     return next((offer["schedule_id"] for offer in made if offer["bidder"] == bidder), None)

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Literal, NamedTuple, TypedDict
 
+from marketplace.hedera.ids import MAX_HBAR
 from marketplace.store.connection import Connection
 
 OfferState = Literal["open", "closed", "executed", "failed", "withdrawn", "expired"]
@@ -64,16 +65,6 @@ def get_offer_of_transaction(db: Connection, transaction_id: str) -> OfferRow | 
     # Of its creation, or its execution.
     sql = "SELECT * FROM offer WHERE transaction_id = :transaction_id"
     return db.execute(sql, {"transaction_id": transaction_id}).fetchone()
-
-
-def list_open_of_nft(db: Connection, token: str, serial_no: int, now: str) -> list[OfferRow]:
-    sql = f"""
-        SELECT offer.* FROM offer JOIN nft USING (token, serial_no)
-        WHERE token = :token AND serial_no = :serial_no AND {OPEN}
-        ORDER BY price DESC, schedule_id
-    """
-    parameters = {"token": token, "serial_no": serial_no, "now": now}
-    return db.execute(sql, parameters).fetchall()
 
 
 def list_expired(db: Connection, before: str, limit: int) -> list[OfferRow]:
@@ -158,6 +149,9 @@ def delete_ended(db: Connection, before: str, limit: int) -> int:
         )
     """
     return db.execute(sql, {"before": before, "limit": limit}).rowcount
+
+
+BEFORE_ALL = (MAX_HBAR + 1, "")  # the position of no offer, before the highest one
 
 
 class OfferFilter(NamedTuple):

@@ -12,7 +12,7 @@ from marketplace.events import EventKind
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
 from marketplace.market import moderation
-from marketplace.market.history import Event, is_redrawn, store_events
+from marketplace.market.history import Event, store_events
 from marketplace.market.moderation import Subject
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.services import read, services, write
@@ -27,6 +27,7 @@ from marketplace.watcher.metadata_columns import (
     find_collection_columns,
     find_columns,
     id_of,
+    is_redrawn,
     try_at,
 )
 from marketplace.watcher.tasks import Tasks

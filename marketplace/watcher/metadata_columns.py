@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from flask import current_app
@@ -9,7 +10,6 @@ from flask import current_app
 from marketplace.errors import MediaUnreachable
 from marketplace.hedera import times
 from marketplace.hedera.ids import NftId
-from marketplace.market.history import is_redrawn
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.metrics import count
 from marketplace.services import services
@@ -35,6 +35,8 @@ REREAD_AFTER = 7 * times.DAY  # for a collection's document that may be replaced
 REFUSED = "InvalidIPAddress"  # the beginning of the reason if an address is not public
 # Metadata at such an address may be replaced there.
 MAY_CHANGE = re.compile("https?://|hcs://6/", re.IGNORECASE)
+# What clients see of an NFT's metadata and image.
+SEEN = ("name", "file_type", "attributes", "image", "original_image_url")
 NOTHING = dict.fromkeys(("description", "banner", "logo", "links", "describe_at"))
 
 
@@ -107,6 +109,12 @@ def _schedule(outcome: Outcome, nft: NftRow, record: Columns, *, is_quick: bool)
         return read_at | {"attempts": attempts, "retry_at": None, "reread_at": reread_at}
     pause = times.DAY if outcome is Outcome.UNUSABLE else find_pause(attempts)
     return read_at | try_at(attempts, pause)
+
+
+def is_redrawn(before: NftRow, after: Mapping[str, Any]) -> bool:
+    """Tell whether the metadata or the image that clients see has changed."""
+    seen, seen_before = {**after}, {**before}
+    return any(seen[name] != seen_before[name] for name in SEEN)
 
 
 def _schedule_reread(nft: NftRow, record: Columns) -> str | None:
