@@ -39,7 +39,7 @@ from marketplace.market.memos import (
 )
 from marketplace.market.offers.rule import Shop, read_sale
 from marketplace.services import mirror_node, read, services
-from marketplace.store import nft_collections, offers, prepared_transactions
+from marketplace.store import offers, prepared_transactions
 from marketplace.store.connection import Connection
 from marketplace.store.events import insert_event
 from marketplace.store.nfts import NftRow, find_stored_at
@@ -137,8 +137,10 @@ def _find_purchase(nft_id: NftId, move: HistoryEntry, replicas: Replicas) -> Sal
         return None
     if len(transaction.nft_transfers) > 1:
         return _find_in_basket(transaction, nft_id, move, replicas.deadline)
-    price = _read_price(transaction, nft_id, move.receiver or "")
-    return Sale(price, -transaction.find_paid(move.sender or "")) if price else None
+    price = read_purchase_memo(transaction.memo, *nft_id)
+    if price is None or not _is_paid(transaction, price, move.receiver or ""):
+        return None
+    return Sale(price, -transaction.find_paid(move.sender or ""))
 
 
 def _find_row(move: HistoryEntry, deadline: Deadline) -> Transaction:
@@ -230,12 +232,6 @@ def _find_ended_listing(moved: LedgerNftTransfer, before: int, deadline: Deadlin
     if approval is None or not approval.is_original or approval.payer != moved.sender:
         return None
     return read_listing_memo(approval.memo, *nft_id)
-
-
-def _read_price(transaction: Transaction, nft_id: NftId, buyer: str) -> int | None:
-    """The price in HBAR in the memo of a transaction of ours, if the buyer paid it; otherwise None."""
-    price = read_purchase_memo(transaction.memo, *nft_id)
-    return price if _is_paid(transaction, price, buyer) else None
 
 
 def _is_paid(transaction: Transaction, price: int | None, buyer: str) -> bool:
@@ -455,20 +451,6 @@ def _find_changes(
         # The history is incomplete, or does not say who became the token's treasury.
         moved_at = times.to_iso(on_ledger.modified_at)
         yield Event(EventKind.TRANSFERRED, owner, new_owner, None, price, None, moved_at)
-
-
-def note_sales(db: Connection, nft_id: NftId, events: Iterable[Event]) -> None:
-    """Add the sales among an NFT's events to the totals of its collection, unless the NFT is hidden."""
-    for event in events:
-        if event.kind is EventKind.SOLD:
-            nft_collections.add_sale(db, event._asdict() | nft_id._asdict())
-
-
-def note_accepted(db: Connection, events: Iterable[Event]) -> None:
-    """Mark the offers that sold NFTs as executed."""
-    sold = {each.offer_id: each.consensus_at for each in events if each.offer_id}
-    for offer_id in sorted(sold):
-        offers.mark_executed(db, offer_id, sold[offer_id])
 
 
 def store_events(db: Connection, events: Mapping[NftId, Iterable[Event]]) -> None:

@@ -21,7 +21,7 @@ from marketplace.market import collection_facts, history, listing_rule
 from marketplace.market.history import Event, UnstoredHistory, read_unstored_history
 from marketplace.market.listing_rule import ForSale, NftFacts, NotForSale, Undecided, Verdict
 from marketplace.services import mirror_node, read, write
-from marketplace.store import nft_collections, nfts, traits
+from marketplace.store import nft_collections, nfts, offers, traits
 from marketplace.store.connection import Connection
 from marketplace.store.nfts import NftRow, find_stored_at, is_gone, is_undecided
 from marketplace.store.rechecks import Recheck, What, enqueue_all, recheck_later
@@ -349,7 +349,7 @@ def _store(
             written.append(Written(change, before, after, change.find_events(before)))
             _note_in_collection(db, written[-1])
     events = {each.nft_id: each.events for each in written}
-    history.note_accepted(db, chain(*events.values()))
+    _note_accepted(db, chain(*events.values()))
     now = times.now()
     enqueue_all(db, [recheck for each in written for recheck in each.list_rechecks(now)], now)
     history.store_events(db, events)
@@ -375,6 +375,13 @@ def _mark(db: Connection, change: Change, before: NftRow) -> NftRow | None:
     return nft
 
 
+def _note_accepted(db: Connection, events: Iterable[Event]) -> None:
+    """Mark the offers that sold NFTs as executed."""
+    sold = {event.offer_id: event.consensus_at for event in events if event.offer_id}
+    for offer_id in sorted(sold):
+        offers.mark_executed(db, offer_id, sold[offer_id])
+
+
 def _note_in_collection(db: Connection, written: Written) -> None:
     """Write what follows for the NFT's collection."""
     before, nft = written.before, written.after
@@ -383,7 +390,9 @@ def _note_in_collection(db: Connection, written: Written) -> None:
     listed, listed_before = nft["is_listed"], before["is_listed"]
     if (listed, nft["listing_price"]) != (listed_before, before["listing_price"]):
         note_listed(db, nft["token"], listed - listed_before)
-    history.note_sales(db, written.nft_id, written.events)
+    for event in written.events:
+        if event.kind is EventKind.SOLD:
+            nft_collections.add_sale(db, event._asdict() | written.nft_id._asdict())
 
 
 def note_listed(db: Connection, token: str, change: int) -> None:
