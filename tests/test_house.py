@@ -45,10 +45,10 @@ ALLOWED = {
     "market": WORDS | {"ledger", "store"},
     "api": WORDS | {"market", "store"},
     "serving": WORDS | {"market", "store"},
-    "watcher": WORDS | {"market", "ledger", "store", "api", "serving"},
+    "watcher": WORDS | {"market", "ledger", "store", "api"},
     "hiero_sandbox": set(),
     "sandbox": WORDS | {"market", "store", "ledger", "api", "serving", "watcher", "hiero_sandbox"},
-    "cli": WORDS | {"market", "ledger", "store", "watcher", "serving", "sandbox"},
+    "cli": WORDS | {"market", "ledger", "store", "watcher", "sandbox"},
     "storefront": WORDS | {"api"},  # what the pages show comes from the API
     "demo": WORDS | {"sandbox", "storefront"},
     "console": WORDS | {"market", "ledger", "store", "api", "storefront"},

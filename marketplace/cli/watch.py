@@ -13,10 +13,9 @@ from marketplace import metrics
 from marketplace.cli.command import Command
 from marketplace.command_line import echo, echo_log
 from marketplace.services import application
-from marketplace.serving.systemd import notify
 from marketplace.watcher.done import is_complete, summary
 from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
-from marketplace.watcher.loop import watch
+from marketplace.watcher.loop import notify, watch
 from marketplace.watcher.maintenance import Ranker
 from marketplace.watcher.sweep import sync
 

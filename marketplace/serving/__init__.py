@@ -1,1 +1,1 @@
-"""How the service is served: gunicorn's configuration, the lines printed at the start, systemd's messages."""
+"""How the service is served: gunicorn's configuration, and the lines printed at the start."""

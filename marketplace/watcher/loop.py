@@ -1,11 +1,13 @@
 """The watcher: it follows the ledger, or waits while another watcher does."""
 
+import logging
 import threading
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 
 from flask import Flask, current_app
+from gunicorn.systemd import sd_notify
 
 from marketplace.command_line import echo_log
 from marketplace.errors import MarketplaceError
@@ -15,9 +17,9 @@ from marketplace.market.buying import fees
 from marketplace.market.buying.account_key import KeyWatch
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.services import application, services, write
-from marketplace.serving.systemd import notify, notify_alive
 from marketplace.store import properties
 from marketplace.store.connection import explained
+from marketplace.text import printable
 from marketplace.watcher import maintenance
 from marketplace.watcher.collection_figures import count_figures
 from marketplace.watcher.done import Done, summary
@@ -189,3 +191,23 @@ def _announce(is_leading: bool) -> None:
         status = f"Following {current_app.config['NETWORK']}"
     echo_log(status)
     notify("READY=1", f"STATUS={status}")
+
+
+# systemd, if it started this process
+
+
+def notify(*states: str) -> None:
+    """Send states of sd_notify(3), such as READY=1. Does nothing if systemd does not listen."""
+    # Each state is one line: a stranger's text in a status must not add another.
+    sd_notify(
+        "\n".join(printable(state).replace("\n", " ") for state in states),
+        logging.getLogger(__name__),
+    )
+
+
+def notify_alive() -> None:
+    """Send WATCHDOG=1. Call it after progress, and never from a timer.
+
+    systemd restarts a service that does not send it within WatchdogSec=.
+    """
+    notify("WATCHDOG=1")

@@ -11,7 +11,7 @@ from werkzeug.wrappers import Response
 from harness.apps import settings
 from harness.network import PATIENCE_SECONDS, serve
 from harness.serving import begin_flask
-from marketplace.serving.systemd import notify
+from marketplace.watcher.loop import notify
 from tests.engines import both_engines
 
 

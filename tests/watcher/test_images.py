@@ -12,7 +12,7 @@ import pyvips
 from PIL import Image, ImageChops, ImageSequence, ImageStat
 
 from harness.images import chunk, encoded
-from marketplace.watcher.strangers.images import MAX_KEPT_BYTES, ImageUnusable, optimise
+from marketplace.watcher.strangers.decoder import MAX_KEPT_BYTES, ImageUnusable, optimise
 from tests.watcher.pictures import DISPLAY_P3, GREY_OF_GAMMA_1, animated, frames, gradient, opened
 
 CASES = Path(__file__).with_name("cases")

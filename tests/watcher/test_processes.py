@@ -26,7 +26,7 @@ from marketplace.watcher.enrichment_processes import EnrichmentProcesses
 from marketplace.watcher.enrichment_result import LONG, QUICK, EnrichmentResult, Limits, Outcome
 from marketplace.watcher.metadata_columns import REFUSED
 from marketplace.watcher.strangers import confine
-from marketplace.watcher.strangers.images import optimise
+from marketplace.watcher.strangers.decoder import optimise
 from tests.namespaces import UNSHARE, needs_namespaces
 from tests.watcher.pictures import DISPLAY_P3, frames, gradient
 

@@ -14,7 +14,7 @@ from harness.network import serve
 from harness.topics import Topics
 from marketplace.watcher.enrichment import make_enricher
 from marketplace.watcher.enrichment_result import LONG, Outcome
-from marketplace.watcher.strangers.images import optimise
+from marketplace.watcher.strangers.decoder import optimise
 
 PICTURE = encoded(Image.effect_noise((60, 40), 90), "PNG")
 
