@@ -104,7 +104,7 @@ class Totals:
             yield f"Without a rate     {self.unrated:,}: no exchange rate is known"
 
 
-def describe_sale(row: Row) -> Row:
+def _describe_sale(row: Row) -> Row:
     """A sale with amounts in HBAR, in the order of the columns."""
     rate, paid = row["rate_cents"], row["royalties"] and json.loads(row["royalties"])
     royalties = paid and [
@@ -164,7 +164,7 @@ def sales_command(**options: Any) -> None:
     the sums to standard error.
     """
     totals = Totals()
-    _export("sales", describe_sale, totals.add, **options)
+    _export("sales", _describe_sale, totals.add, **options)
     for line in totals.describe():
         echo(line, err=True)
 
@@ -210,7 +210,7 @@ def _export(
             file.write(BOM if bom else "")
             write_csv(file, describe(dict.fromkeys(exports.NAMES[kind])), described)
         else:
-            write_json(file, described)
+            _write_json(file, described)
 
 
 def _describe_all(
@@ -268,7 +268,7 @@ def _write_cell(value: object) -> object:
     return FORMULA.sub(r"\1'", value) if isinstance(value, str) else value
 
 
-def write_json(file: TextIO, rows: Iterable[Row]) -> None:
+def _write_json(file: TextIO, rows: Iterable[Row]) -> None:
     """Write one array, an object in each line."""
     encode = partial(json.dumps, ensure_ascii=False, default=float)
     separator = "["

@@ -61,7 +61,7 @@ class Nested(fields.Nested):
     """An object within another one."""
 
     def __init__(self, kind: Callable[..., Any], **more: Any) -> None:
-        super().__init__(schema_of(kind), **more)
+        super().__init__(_schema_of(kind), **more)
 
 
 class ObjectList(Nested):
@@ -219,7 +219,7 @@ def _find(document: Any, key: str) -> Any:
     return value
 
 
-def schema_of(kind: Callable[..., Any]) -> type[AnswerSchema]:
+def _schema_of(kind: Callable[..., Any]) -> type[AnswerSchema]:
     """The schema of a NamedTuple, each of whose annotations has the field that reads it.
 
     A field without a default is required; it may be null if its type has None.
@@ -239,7 +239,7 @@ def schema_of(kind: Callable[..., Any]) -> type[AnswerSchema]:
 
 @cache
 def _reader(kind: Callable[..., Any]) -> AnswerSchema:
-    return schema_of(kind)()
+    return _schema_of(kind)()
 
 
 def read(kind: Callable[..., T], document: object) -> T:

@@ -73,11 +73,11 @@ def describe(app: Flask, addresses: Sequence[Address], watches: bool = False) ->
         *(f"Warning: {warning}" for warning in warnings(config, addresses, database.is_shared)),
     ]
     if sandbox := services(app).sandbox:
-        lines.append(sandbox.describe(app, served_url(config, addresses)))
+        lines.append(sandbox.describe(app, _served_url(config, addresses)))
     return "\n".join(lines)
 
 
-def served_url(config: Mapping[str, Any], addresses: Sequence[Address]) -> str:
+def _served_url(config: Mapping[str, Any], addresses: Sequence[Address]) -> str:
     """Return PUBLIC_URL; if it is not set, and nothing listens there, the first address that listens."""
     url: str = config["PUBLIC_URL"]
     ports = [address[1] for address in addresses if isinstance(address, tuple)]
@@ -118,7 +118,7 @@ def warnings(
     """
     url = urlsplit(config["PUBLIC_URL"])
     real = config["NETWORK"] != "sandbox"
-    served = served_url(config, addresses)
+    served = _served_url(config, addresses)
     exposed = [address for address in addresses if not _is_local(address)]
     if real and _is_local((url.hostname, url.port)):
         yield (

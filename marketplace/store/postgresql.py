@@ -104,7 +104,7 @@ HOME = """
 """
 
 
-def translate_ddl(sql: str) -> str:
+def _translate_ddl(sql: str) -> str:
     for pattern, replacement in DDL.items():
         sql = re.sub(pattern, replacement, sql)
     return sql
@@ -198,7 +198,7 @@ class PostgreSQLDatabase(Engine):
 
     def _make(self, session: Session) -> None:
         with session.transaction():
-            session.execute(translate_ddl(self.schema.sql))
+            session.execute(_translate_ddl(self.schema.sql))
             self.mark(session, self.schema.version)
 
     def mark(self, db: Connection, version: int) -> None:
@@ -325,7 +325,7 @@ class PostgreSQLDatabase(Engine):
             for step in (step for step in self.schema.steps if step.version > version):
                 with session.transaction():
                     epoch = only(session, f"SELECT {self.epoch} AS epoch")["epoch"]
-                    step.take(session, report, translate_ddl)
+                    step.take(session, report, _translate_ddl)
                     self.mark(session, step.version)
                     if epoch:  # a step may make the table of events again
                         self._keep_epoch(session, epoch)

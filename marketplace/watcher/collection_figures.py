@@ -28,7 +28,7 @@ def count_figures() -> float:
     after = int(stored) if stored else 0
     changed = collection_hours.list_changed(read(), after, NEW_AT_ONCE)
     for row in changed:
-        store_figures(row["token"], row["since"])
+        _store_figures(row["token"], row["since"])
     if changed:
         newest = max(row["newest"] for row in changed)
         with write() as db:
@@ -37,7 +37,7 @@ def count_figures() -> float:
     return PAUSE_SECONDS
 
 
-def store_figures(token: str, since: str | None) -> None:
+def _store_figures(token: str, since: str | None) -> None:
     """Count a collection's hours since a date again, and what follows from them. None: only what follows."""
     rows = []
     if since:

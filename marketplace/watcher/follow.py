@@ -129,7 +129,7 @@ class Follower:
         rechecks: list[Recheck] = []
         for row in (*page.rows, *page.odd):
             named = {recheck.what for recheck in rechecks}
-            for recheck in (*find_rechecks(row), *self._find_called(row)):
+            for recheck in (*_find_rechecks(row), *self._find_called(row)):
                 rechecks += _select(read(), row, recheck, named)
             rechecks += find_offers(read(), row, named)
         return rechecks
@@ -206,7 +206,7 @@ def _settle(rows: list[Transaction], seen_to: int) -> None:
     fees.note_never_submitted(seen_to)
 
 
-def find_rechecks(row: Transaction) -> Iterator[Recheck]:
+def _find_rechecks(row: Transaction) -> Iterator[Recheck]:
     """Yield what a transaction may have changed: nothing if it failed."""
     if row.result != "SUCCESS":
         return
@@ -319,7 +319,7 @@ def backfill(stop: threading.Event) -> float:
 def _find_unknown(row: Transaction) -> Iterator[Recheck]:
     """Yield an offer, an unstored NFT that a memo names, or the payer's NFTs. A sweep checks stored NFTs."""
     yield from find_offers(read(), row, set())
-    for recheck in find_rechecks(row):
+    for recheck in _find_rechecks(row):
         what = recheck.what
         is_unknown = what.kind == "nft" and nfts.get_nft(read(), what.id, what.serial_no) is None
         if is_unknown or what.kind == "seller":

@@ -181,7 +181,9 @@ def watch(stop: threading.Event) -> None:
                     echo_log(f"The ledger was not followed: {error}", err=True)
                     notify(f"STATUS=The ledger was not followed: {error}")
                 failure, pause = str(error), FAILED_SECONDS
-            notify_alive()
+            notify(
+                "WATCHDOG=1"
+            )  # after progress, never from a timer: systemd restarts what is silent
             stop.wait(pause)
 
 
@@ -203,11 +205,3 @@ def notify(*states: str) -> None:
         "\n".join(printable(state).replace("\n", " ") for state in states),
         logging.getLogger(__name__),
     )
-
-
-def notify_alive() -> None:
-    """Send WATCHDOG=1. Call it after progress, and never from a timer.
-
-    systemd restarts a service that does not send it within WatchdogSec=.
-    """
-    notify("WATCHDOG=1")

@@ -107,7 +107,7 @@ def _schedule(outcome: Outcome, nft: NftRow, record: Columns, *, is_quick: bool)
     if outcome is Outcome.COMPLETE or attempts >= MAX_ATTEMPTS:
         reread_at = _schedule_reread(nft, record)
         return read_at | {"attempts": attempts, "retry_at": None, "reread_at": reread_at}
-    pause = times.DAY if outcome is Outcome.UNUSABLE else find_pause(attempts)
+    pause = times.DAY if outcome is Outcome.UNUSABLE else _find_pause(attempts)
     return read_at | try_at(attempts, pause)
 
 
@@ -119,7 +119,7 @@ def is_redrawn(before: NftRow, after: Mapping[str, Any]) -> bool:
 
 def _schedule_reread(nft: NftRow, record: Columns) -> str | None:
     """When to read metadata again: in a day, or after twice the last pause if nothing changed."""
-    if not may_change(nft["metadata"]):
+    if not _may_change(nft["metadata"]):
         return None
     now, pause = times.now(), times.DAY
     if record["missing"]:
@@ -172,18 +172,18 @@ def _note_document(result: EnrichmentResult, columns: Columns, enrich: Enrich) -
 def _schedule_document(collection: CollectionRow, *, is_whole: bool) -> Columns:
     attempts = 0 if is_whole else collection["describe_attempts"] + 1
     if is_whole or attempts >= MAX_ATTEMPTS:
-        pause = REREAD_AFTER if may_change(collection["metadata"]) else None
+        pause = REREAD_AFTER if _may_change(collection["metadata"]) else None
     else:
-        pause = find_pause(attempts)
+        pause = _find_pause(attempts)
     describe_at = None if pause is None else times.to_iso(times.now() + pause)
     return {"describe_attempts": attempts, "describe_at": describe_at}
 
 
-def may_change(pointer: str | None) -> bool:
+def _may_change(pointer: str | None) -> bool:
     """Tell whether the metadata that a pointer leads to may be replaced."""
     return bool(MAY_CHANGE.match(pointer or ""))
 
 
-def find_pause(attempts: int) -> int:
+def _find_pause(attempts: int) -> int:
     """The pause after N failed attempts, in nanoseconds. It grows to a day."""
     return times.growing_pause(attempts, times.MINUTE, times.DAY)

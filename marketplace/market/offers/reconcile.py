@@ -106,7 +106,7 @@ class OfferChange(NamedTuple):
         )
 
 
-def find_shop() -> Shop:
+def _find_shop() -> Shop:
     """What the marketplace asks for now."""
     return Shop(current_app.config["ACCOUNT_ID"], current_app.config["SALE_FEE_BASIS_POINTS"])
 
@@ -158,7 +158,7 @@ def _read_offer(
     if before and times.to_iso(schedule.newest_at) < before["state_at"]:
         return Undecided("the mirror node shows an older state of it")
     # The marketplace may ask for a larger part by now: that closes an offer.
-    shop = find_shop()
+    shop = _find_shop()
     if before and rule.read_sale(schedule, shop) is None:
         shop = shop._replace(basis_points=0)
     sale = rule.read_sale(schedule, shop)
@@ -177,7 +177,7 @@ def _read_offer(
     offer = rule.decide(facts, shop)
     if not isinstance(offer, Offer):
         return offer or gone
-    if offer.state == "open" and shop != find_shop():
+    if offer.state == "open" and shop != _find_shop():
         offer = offer._replace(state="closed", by=None)
     is_covered = None
     if offer.state == "open" and (before is None or before["state"] != "open"):

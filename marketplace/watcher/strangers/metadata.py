@@ -58,7 +58,7 @@ def describe(document: dict[str, Any]) -> Description:
         attributes=stringify(attributes),
         image=_find_image(document),
         unranked=_list_unranked(attributes),
-        collection=describe_collection(document),
+        collection=_describe_collection(document),
     )
 
 
@@ -174,7 +174,7 @@ def _has_value(item: dict[str, Any]) -> bool:
     return find(item, "value") is not None
 
 
-def describe_collection(document: dict[str, Any]) -> str | None:
+def _describe_collection(document: dict[str, Any]) -> str | None:
     """A document's facts about a collection (HIP-766) as JSON text; None if there are none."""
     banner = _find_address(find(document, name) for name in BANNER)
     logo = _find_address(find(document, name) for name in LOGO)
