@@ -39,7 +39,7 @@ def add(request: MarketRequest) -> None:
 def add_new(account_id: str, new: Sequence[NftId], deadline: Deadline) -> None:
     """Store NFTs that are not stored. Raises NftNotOnLedger, NftGone, and the ledger's errors."""
     questions = [partial(_judge, account_id, nft_id, deadline) for nft_id in new]
-    judged = dict(zip(new, mirror_node().ask(*questions), strict=True))
+    judged: dict[NftId, Judgement] = dict(zip(new, mirror_node().ask(*questions), strict=True))
 
     def require_on_ledger(nft_id: NftId) -> Judgement:
         facts = judged[nft_id].facts

@@ -14,9 +14,9 @@ from marketplace.hedera.ids import TransactionId, numbers
 from marketplace.services import read
 from marketplace.store import following, nfts, offers, prepared_transactions
 from marketplace.store import nft_collections as kept
+from marketplace.watcher.done import Done, summary
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.sweep import sync
-from marketplace.watcher.tasks import Done, summary
 from stress.audit import find_sales
 from stress.lives.acts import rebuild
 from stress.lives.model import MARGIN, Mismatch, Reported, State
