@@ -434,7 +434,7 @@ CREATE TABLE offer (
     covered_at TEXT
 ) STRICT;
 
--- Serves offers.list_open_of_nft.
+-- Serves offers.list_open of an NFT.
 CREATE INDEX offer_by_nft ON offer (token, serial_no, price DESC, schedule_id) WHERE state = 'open';
 
 -- Serves offers.list_open of a collection, and offers.get_best.
