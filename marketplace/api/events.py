@@ -56,6 +56,8 @@ class NftEventsQuerySchema(RequestSchema):
 
 
 class EventsQuerySchema(NftEventsQuerySchema):
+    """Its own fields are those of store/events.EventFilter."""
+
     kinds = Choices(
         Choice("What happened", [*EventKind]),
         "Only events of this kind. Can be repeated",
@@ -165,17 +167,7 @@ blp = Blueprint("Events", __name__, description="Events of NFTs, in the order of
     200, EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER
 )
 @blp.refuses(CursorGone)
-def list_events(
-    after: Cursor | None,
-    limit: int,
-    order: str,
-    kinds: tuple[str, ...],
-    token: str | None,
-    serial_no: int | None,
-    account_id: str | None,
-    since: str | None,
-    until: str | None,
-) -> EventsPage:
+def list_events(after: Cursor | None, limit: int, order: str, **selected: Any) -> EventsPage:
     """List events
 
     Returns events in the order in which the service saw them, oldest first. Without a cursor or a date, the
@@ -183,8 +175,7 @@ def list_events(
     one, and it never skips an event. To keep a copy of a list, apply the events after the list's
     X-Events-Cursor. order=desc reads backward; its last page has no Link.
     """
-    selection = EventFilter(token, serial_no, account_id, kinds, since, until)
-    return _read_page(selection, after, limit, order)
+    return _read_page(EventFilter(**selected), after, limit, order)
 
 
 @blp.get("/nft/<tokenId>/<serialNo>/events")

@@ -69,7 +69,7 @@ ROWS_AT_ONCE = 2000  # a longer list is streamed in such parts, without an ETag
 
 
 class FilterQuerySchema(RequestSchema):
-    """A part of the order book."""
+    """A part of the order book, as store/orderbook.Selection has it."""
 
     min_price = Digits("Lowest price in HBAR", 10, low=0, high=MAX_HBAR, load_default=0)
     max_price = Digits("Highest price in HBAR", 500, low=0, high=MAX_HBAR, load_default=MAX_HBAR)
@@ -289,15 +289,7 @@ def _stream(parts: Iterator[list[NftRow]]) -> Response:
 )
 @paging.with_events_cursor
 def list_orderbook(
-    limit: int,
-    offset: int,
-    page: Position | None,
-    sort: str,
-    token: str | None,
-    min_price: int,
-    max_price: int,
-    traits: tuple[str, ...],
-    only_chosen: bool,
+    limit: int, offset: int, page: Position | None, only_chosen: bool, **selected: Any
 ) -> NftPage:
     """List the NFTs for sale
 
@@ -306,9 +298,9 @@ def list_orderbook(
     leads to the next page.
     """
     chosen = current_app.config["STOREFRONT_COLLECTIONS"] if only_chosen else ()
-    selection = orderbook.Selection(sort, token, None, min_price, max_price, traits, chosen)
+    selection = orderbook.Selection(**selected, chosen=chosen)
     rows = orderbook.list_selected(read(), selection, limit + 1, offset, page and page.after)
-    return paging.page(rows, limit, sort)
+    return paging.page(rows, limit, selection.sort)
 
 
 @blp.post("/add")

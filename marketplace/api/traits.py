@@ -29,7 +29,7 @@ from marketplace.market.rarity import list_values, rank_collection
 from marketplace.market.requests import require_collection, require_not_hidden
 from marketplace.services import read
 from marketplace.store import orderbook
-from marketplace.store.orderbook import NEWEST, ListedValueRow, Selection
+from marketplace.store.orderbook import ListedValueRow, Selection
 from marketplace.store.traits import TraitValueRow, read_traits
 
 
@@ -94,9 +94,7 @@ blp = Blueprint("Traits", __name__, description="Traits and their rarity")
 @blp.arguments(FilterQuerySchema, location="query")
 @blp.response(200, TraitSchema(many=True), description="The traits, by name")
 @blp.refuses(CollectionNotStored, Hidden)
-def list_collection_traits(
-    token: str, min_price: int, max_price: int, traits: tuple[str, ...]
-) -> list[dict[str, Any]]:
+def list_collection_traits(token: str, **filters: Any) -> list[dict[str, Any]]:
     """List a collection's traits
 
     Returns the 1,000 most frequent values, grouped by trait, the most frequent first. Each value has the
@@ -107,7 +105,7 @@ def list_collection_traits(
     require_not_hidden(token)
     rows = list_values(token)
     require_collection(token, rows)
-    selection = Selection(NEWEST, token, None, min_price, max_price, traits)
+    selection = Selection(token=token, **filters)
     if selection != Selection(token=token):
         rows = _count_selected(rows, selection)
     by_type = groupby(sorted(rows, key=itemgetter("type")), key=itemgetter("type"))
