@@ -83,7 +83,7 @@ def show(template: str, read: Callable[..., pages.Values], **ids: str) -> tuple[
     """A page, with the status of the answer that it is about."""
     named = {ids.get("token", ""), request.args.get("collection", "")}
     tokens = {*filter(is_entity_id, named)}
-    if tokens != find_chosen(tokens):
+    if tokens and tokens != find_chosen(tokens):
         abort(404)
     values = read(**ids)
     answers = [values[name] for name in ("record", "book", "answer", "found") if values.get(name)]
