@@ -7,8 +7,8 @@ from flask import current_app, request, url_for
 
 from marketplace.storefront import calls
 from marketplace.storefront.basket import read_items
-from marketplace.storefront.pages import Values, key_of, rate, read_balance, read_offers
-from marketplace.storefront.trades import named, read_collections, read_nfts, terms, visitor
+from marketplace.storefront.pages import Values, key_of, rate, read_balance, read_offers, terms
+from marketplace.storefront.trades import named, read_collections, read_nfts, visitor
 
 DAYS = 7  # until an offer expires, unless its bidder chooses otherwise
 

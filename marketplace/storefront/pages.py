@@ -165,11 +165,13 @@ def divide(collection: Values, nft: Values | None = None) -> list[Share] | None:
     """The shares of an NFT's price, the floor price or 100 HBAR; None if royalties are not known."""
     if collection.get("royalties") is None:
         return None
-    settings = current_app.config
-    terms = Terms(settings["ACCOUNT_ID"], settings["SALE_FEE_BASIS_POINTS"])
     price = nft["listingPrice"] if nft and nft["isForSale"] else None
     seller = nft["owner"]["accountId"] if nft else None
-    return terms.divide(price or collection["floorPrice"] or 100, collection, seller)
+    return terms().divide(price or collection["floorPrice"] or 100, collection, seller)
+
+
+def terms() -> Terms:
+    return Terms(current_app.config["ACCOUNT_ID"], current_app.config["SALE_FEE_BASIS_POINTS"])
 
 
 def read_traits(token: str, filters: Values, chosen: list[str]) -> list[Values]:

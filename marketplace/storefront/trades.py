@@ -17,17 +17,13 @@ from marketplace.hedera.ids import (
 )
 from marketplace.storefront import calls
 from marketplace.storefront.basket import Item, read_items
-from marketplace.storefront.pages import Values, rate, read_balance
-from marketplace.storefront.shares import Share, Terms
+from marketplace.storefront.pages import Values, rate, read_balance, terms
+from marketplace.storefront.shares import Share
 from marketplace.storefront.surroundings import surroundings
 from marketplace.storefront.words import hbar, join_words, tinybars
 
 GONE = "Someone else bought it, or it was withdrawn. You weren't charged."
 SWEEP_PAGES = 5  # of the order book, for who owns the cheapest
-
-
-def terms() -> Terms:
-    return Terms(current_app.config["ACCOUNT_ID"], current_app.config["SALE_FEE_BASIS_POINTS"])
 
 
 def visitor() -> str:
