@@ -39,6 +39,7 @@ from marketplace.hedera.ids import MAX_HBAR, MAX_NFT_TRANSFERS, NftId
 from marketplace.market import listing, report
 from marketplace.market.buying import purchase
 from marketplace.market.prepared import PreparedTransaction
+from marketplace.market.report_rule import ReportAnswer
 
 OF_A_WALLET = (errors.NftNotStored, errors.NotFound)
 OF_MODERATION = (errors.Hidden, errors.AccountBlocked)
@@ -169,8 +170,6 @@ class ReportTransactionSchema(NftsSchema):
 class ReportResultSchema(CamelCaseSchema):
     """The result of reporting a transaction. Fields that don't apply are missing."""
 
-    dump = Schema.dump
-
     result = word("OK once the ledger shows the transaction", "OK", ["OK", "PENDING"])
     listing_price = fields.Integer(
         metadata={
@@ -190,6 +189,14 @@ class ReportResultSchema(CamelCaseSchema):
             "format": "date-time",
         },
     )
+
+    def dump(self, obj: Any, *, many: bool | None = None) -> Any:
+        """Dump a ReportAnswer of market/report_rule.py."""
+        if obj.is_pending:
+            return Schema.dump(self, {"result": "PENDING", "expires_at": obj.expires_at})
+        effect = {"listing_price": obj.listing_price, "offer_id": obj.offer_id}
+        known = {name: value for name, value in effect.items() if value}
+        return Schema.dump(self, {"result": "OK"} | known)
 
 
 class ListingMetadataSchema(SigningMetadataSchema):
@@ -315,7 +322,7 @@ def report_transaction(
     offer_id: str | None = None,
     signed_transaction: bytes = b"",
     signature_map: bytes = b"",
-) -> dict[str, Any] | tuple[dict[str, Any], int, dict[str, str]]:
+) -> ReportAnswer | tuple[ReportAnswer, int, dict[str, str]]:
     """Hand in or report a signed transaction
 
     With signedTransaction: hand in what the wallet signed. The marketplace compares a purchase with the
@@ -339,10 +346,8 @@ def report_transaction(
     else:
         answer = report.answer(request, transaction_id, offer_id)
     if answer.is_pending:
-        body = {"result": "PENDING", "expires_at": answer.expires_at}
-        return body, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}
-    effect = {"listing_price": answer.listing_price, "offer_id": answer.offer_id}
-    return {"result": "OK"} | {name: value for name, value in effect.items() if value}
+        return answer, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}
+    return answer
 
 
 @blp.errorhandler(errors.OfferNotExecuted)

@@ -20,6 +20,7 @@ Pure, like the listing rule: no I/O, no clock. The first matching line decides:
 | It had another effect                              | Altered        | Altered          | -              |
 """
 
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
 
@@ -54,7 +55,8 @@ class ReportOutcome(Enum):
     PENDING = auto()  # the transaction, or its effect, may still come
 
 
-class ReportAnswer(NamedTuple):
+@dataclass(frozen=True)
+class ReportAnswer:
     """Whether a transaction had its effect on all its NFTs or its offer, or may still have it."""
 
     is_pending: bool
