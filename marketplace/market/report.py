@@ -37,6 +37,7 @@ from marketplace.market.report_rule import (
     Report,
     ReportAnswer,
     ReportOutcome,
+    find_executed,
     is_as_wanted,
     judge,
 )
@@ -212,7 +213,7 @@ def _judge_one(
         newest = prepared_transactions.get_newest_prepared(read(), *nft.nft_id, report.account_id)
     if report.transaction_id and row is None:
         # The wallet may have replaced the prepared id with its own.
-        executed = _pick(find_rows(report.transaction_id))
+        executed = find_executed(find_rows(report.transaction_id))
         kind = KINDS.get(executed.name, "listing") if executed else kind
         report = report._replace(newest=newest)
     elif not is_named and _is_in_force(newest, report, nft):
@@ -220,7 +221,7 @@ def _judge_one(
         report = report._replace(row=newest)
     elif row and not is_as_wanted(kind, report, nft):
         found = find_rows(row["transaction_id"])
-        executed = _pick(found)
+        executed = find_executed(found)
         if kind == "purchase":
             with suppress(Unavailable):  # then the watcher does it later
                 fees.note_charged(row["transaction_id"], found)
@@ -270,9 +271,3 @@ def _find_overdue(rows: Iterable[PreparedNftRow | None], deadline: Deadline) -> 
     if all(row and row["expires_at"] > times.to_iso(overdue) for row in rows):
         return overdue
     return min(overdue, mirror_node().find_present(deadline) - times.ALLOWED_LAG)
-
-
-def _pick(rows: Iterable[Transaction]) -> Transaction | None:
-    """The transaction that reached consensus: the successful one, if there is one."""
-    originals = [row for row in rows if row.is_original]
-    return max(originals, key=lambda row: row.result == "SUCCESS", default=None)

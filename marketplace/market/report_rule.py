@@ -20,6 +20,7 @@ Pure, like the listing rule: no I/O, no clock. The first matching line decides:
 | It had another effect                              | Altered        | Altered          | -              |
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple
@@ -100,6 +101,12 @@ class ReconciledNft(NamedTuple):
 
     def is_as_new_as(self, executed: Transaction) -> bool:
         return shows(self.row, executed.consensus_at)
+
+
+def find_executed(rows: Iterable[Transaction]) -> Transaction | None:
+    """Of an id's rows, the transaction that reached consensus: the successful one, if there is one."""
+    originals = [row for row in rows if row.is_original]
+    return max(originals, key=lambda row: row.result == "SUCCESS", default=None)
 
 
 def judge(

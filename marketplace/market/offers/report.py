@@ -25,7 +25,7 @@ from marketplace.ledger import Deadline
 from marketplace.ledger.objects import TransactionType
 from marketplace.market.offers.prepare import find_offer, prepare_withdrawal, require_unended
 from marketplace.market.offers.reconcile import reconcile_offers
-from marketplace.market.report_rule import LONGEST_VALIDITY, ReportAnswer
+from marketplace.market.report_rule import LONGEST_VALIDITY, ReportAnswer, find_executed
 from marketplace.market.requests import MarketRequest
 from marketplace.services import mirror_node
 from marketplace.store.offers import OfferRow
@@ -52,7 +52,7 @@ def answer_new(
     """Tell whether the transaction that creates an offer had its effect."""
     named = transaction_id or row["transaction_id"]
     rows = mirror_node().list_transactions(TransactionId.require(named), deadline)
-    signed = next((each for each in rows if each.is_original), None)
+    signed = find_executed(rows)
     if signed is None:
         return _wait(named, "offer", row["expires_at"], deadline)
     if signed.result != "SUCCESS":
@@ -110,7 +110,7 @@ def _judge(
     rows = []
     if named:
         rows = mirror_node().list_transactions(TransactionId.require(named), deadline)
-    signed = next((each for each in rows if each.is_original), None)
+    signed = find_executed(rows)
     if named and signed and signed.result != "SUCCESS":
         raise TransactionRefused(named, WORDS[kind], signed.result)
     if offer["state"] == "failed":
