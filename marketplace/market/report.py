@@ -165,7 +165,8 @@ def _find_of_offer(
         find = partial(store.get_newest_of_schedule, read(), offer_id, account_id)
         return find(by=caller) or find()
     # A wallet may have replaced an id by another one of its account.
-    is_another = transaction_id and TransactionId.require(transaction_id).account_id != account_id
+    id = TransactionId.require(transaction_id) if transaction_id else None
+    is_another = id and (id.account_id != account_id or not id.is_possible)
     if named or is_another or not nft_ids:
         return None
     newest = store.get_newest_prepared(read(), *nft_ids[0], account_id, caller, with_offers=True)

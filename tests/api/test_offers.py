@@ -528,6 +528,14 @@ def test_a_wallet_may_have_replaced_the_id(client, nft, ledger):
     assert find(client, r.json["offerId"]).json["transactionId"] == receipt.transaction_id
 
 
+def test_a_report_of_an_impossible_id(client, nft):
+    """The mirror node would answer 503, however often it is asked."""
+    offer_id, start = make(client), "999999999999999999.000000000"
+    assert_error(report_made(client, f"{BOB}@{start}"), 404, "NOT_PREPARED")
+    r = report(client, ALICE, offer_id, transactionId=f"{ALICE}@{start}")
+    assert_error(r, 404, "NOT_PREPARED")
+
+
 def test_a_report_by_who_has_no_part_in_it(client, nft):
     offer_id = make(client)
     assert_error(report(client, CHARLIE, offer_id), 409, BOB, ALICE)

@@ -14,6 +14,7 @@
 from marketplace.errors import (
     MarketplaceError,
     NeitherBidderNorOwner,
+    NotPrepared,
     OfferNotExecuted,
     TransactionAltered,
     TransactionExpired,
@@ -78,6 +79,9 @@ def answer(
 ) -> ReportAnswer:
     """Tell whether an account's signed transaction about an offer had its effect."""
     offer, _ = find_offer(offer_id, deadline)
+    if transaction_id and not TransactionId.require(transaction_id).is_possible:
+        nft_id = offer["token"], offer["serial_no"]
+        raise NotPrepared(request.account_id, *nft_id, transaction_id)
     kind = row["kind"] if row else _guess(request.account_id, offer)
     if offer["state"] in WANTED[kind]:
         return ReportAnswer(False)
