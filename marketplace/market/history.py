@@ -117,8 +117,7 @@ def _find_accepted(nft_id: NftId, move: HistoryEntry, replicas: Replicas) -> Sal
     schedule = mirror_node().find_schedule(created.entity_id, deadline)
     if schedule is None:
         raise TransactionNotShown
-    settings = current_app.config
-    sale = read_sale(schedule, Shop(settings["ACCOUNT_ID"], settings["SALE_FEE_BASIS_POINTS"]))
+    sale = read_sale(schedule, Shop.of(current_app.config))
     if sale and parties == (sale.token, sale.serial_no, sale.seller, sale.bidder):
         return Sale(sale.price, -executed.find_paid(sale.seller), schedule.id)
     return None

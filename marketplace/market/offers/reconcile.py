@@ -49,6 +49,10 @@ class OfferChange(NamedTuple):
     is_covered: bool | None  # None: it was not looked at
 
     @property
+    def nft_id(self) -> NftId:
+        return NftId(self.offer.token, self.offer.serial_no)
+
+    @property
     def columns(self) -> dict[str, Any]:
         offer = self.offer
         accepted_at = offer.accepted and times.to_iso(offer.accepted.consensus_at)
@@ -106,11 +110,6 @@ class OfferChange(NamedTuple):
         )
 
 
-def _find_shop() -> Shop:
-    """What the marketplace asks for now."""
-    return Shop(current_app.config["ACCOUNT_ID"], current_app.config["SALE_FEE_BASIS_POINTS"])
-
-
 def reconcile_offers(
     schedule_ids: Iterable[str], deadline: Deadline
 ) -> dict[str, OfferReconciliation]:
@@ -124,14 +123,15 @@ def reconcile_offers(
         for id, before in stored.items()
     ]
     found = dict(zip(stored, mirror_node().ask(*questions), strict=True))
-    found |= _store_sales(found, deadline)
-    found |= _find_sold(found, deadline)
-    changes = [each for each in found.values() if isinstance(each, OfferChange) and each.is_new]
-    _add_nfts([change.offer for change in changes if change.offer.state == "open"], deadline)
-    _write(changes)
-    reasons = {id: each.reason for id, each in found.items() if isinstance(each, Undecided)}
+    changes = {id: each for id, each in found.items() if isinstance(each, OfferChange)}
+    undecided = {id: each.reason for id, each in found.items() if isinstance(each, Undecided)}
+    undecided |= _store_sales(changes, deadline)
+    undecided |= _find_sold(changes, deadline)
+    new = [each for id, each in changes.items() if each.is_new and id not in undecided]
+    _add_nfts([each for each in new if each.offer.state == "open"], deadline)
+    _write(new)
     return {
-        id: OfferReconciliation(before, offers.get_offer(read(), id), reasons.get(id, ""))
+        id: OfferReconciliation(before, offers.get_offer(read(), id), undecided.get(id, ""))
         for id, before in stored.items()
     }
 
@@ -158,7 +158,7 @@ def _read_offer(
     if before and times.to_iso(schedule.newest_at) < before["state_at"]:
         return Undecided("the mirror node shows an older state of it")
     # The marketplace may ask for a larger part by now: that closes an offer.
-    shop = _find_shop()
+    shop = today = Shop.of(current_app.config)
     if before and rule.read_sale(schedule, shop) is None:
         shop = shop._replace(basis_points=0)
     sale = rule.read_sale(schedule, shop)
@@ -177,7 +177,7 @@ def _read_offer(
     offer = rule.decide(facts, shop)
     if not isinstance(offer, Offer):
         return offer or gone
-    if offer.state == "open" and shop != _find_shop():
+    if offer.state == "open" and shop != today:
         offer = offer._replace(state="closed", by=None)
     is_covered = None
     if offer.state == "open" and (before is None or before["state"] != "open"):
@@ -201,39 +201,26 @@ def _find_transactions(
     return {moment: row for moment, row in zip(asked, rows, strict=True) if row}
 
 
-def _store_sales(
-    found: Mapping[str, OfferChange | Undecided | None], deadline: Deadline
-) -> dict[str, Undecided]:
-    """Reconcile executed offers' NFTs, which stores the sales. Returns offers whose NFTs are still behind."""
-    executed = {
-        id: change.offer
-        for id, change in found.items()
-        if isinstance(change, OfferChange) and change.offer.state == "executed"
-    }
-    sold = {id: NftId(offer.token, offer.serial_no) for id, offer in executed.items()}
-    reconciler.reconcile(sorted({*sold.values()}), deadline)
-    late = Undecided("its NFT is stored as it was before the sale")
+def _store_sales(changes: Mapping[str, OfferChange], deadline: Deadline) -> dict[str, str]:
+    """Reconcile executed offers' NFTs, which stores the sales. Says which offers' NFTs are still behind."""
+    executed = {id: each for id, each in changes.items() if each.offer.state == "executed"}
+    reconciler.reconcile(sorted({each.nft_id for each in executed.values()}), deadline)
     return {
-        id: late
-        for id, offer in executed.items()
-        if (nft := nfts.get_nft(read(), *sold[id])) and not shows(nft, offer.state_at)
+        id: "its NFT is stored as it was before the sale"
+        for id, each in executed.items()
+        if (nft := nfts.get_nft(read(), *each.nft_id)) and not shows(nft, each.offer.state_at)
     }
 
 
-def _find_sold(
-    found: Mapping[str, OfferChange | Undecided | None], deadline: Deadline
-) -> dict[str, Undecided]:
-    """Returns new offers that may be sold: their NFTs are stored as their bidders', by a newer replica."""
-    sold = Undecided("its NFT is stored as its bidder's already")
+def _find_sold(changes: Mapping[str, OfferChange], deadline: Deadline) -> dict[str, str]:
+    """Find new offers that may be sold: their NFTs are stored as their bidders', by a newer replica."""
     shown_to = times.to_iso(_find_shown(deadline))
     return {
-        id: sold
-        for id, change in found.items()
-        if isinstance(change, OfferChange)
-        and change.before is None
-        and change.offer.state == "open"
-        if (nft := nfts.get_nft(read(), change.offer.token, change.offer.serial_no))
-        if nft["owner"] == change.offer.bidder and nft["ledger_at"] > shown_to
+        id: "its NFT is stored as its bidder's already"
+        for id, each in changes.items()
+        if each.before is None and each.offer.state == "open"
+        if (nft := nfts.get_nft(read(), *each.nft_id))
+        if nft["owner"] == each.offer.bidder and nft["ledger_at"] > shown_to
     }
 
 
@@ -242,13 +229,12 @@ def _find_shown(deadline: Deadline) -> int:
     return mirror_node().recall_present(deadline).ended_at - times.ALLOWED_LAG
 
 
-def _add_nfts(opened: Iterable[Offer], deadline: Deadline) -> None:
+def _add_nfts(opened: Iterable[OfferChange], deadline: Deadline) -> None:
     """Store missing NFTs that have open offers: somebody else prepared them, or the database was lost."""
-    for offer in opened:
-        nft_id = NftId(offer.token, offer.serial_no)
-        if nfts.get_nft(read(), *nft_id) is None:
+    for change in opened:
+        if nfts.get_nft(read(), *change.nft_id) is None:
             try:
-                add_new(offer.seller, [nft_id], deadline)
+                add_new(change.offer.seller, [change.nft_id], deadline)
             except (NftNotOnLedger, NftGone) as error:
                 current_app.logger.info("The NFT of an offer was not added: %s", error)
 
@@ -264,6 +250,5 @@ def _write(changes: Sequence[OfferChange]) -> None:
             if offers.put_offer(db, change.columns, change.before):
                 if change.is_covered is not None:
                     offers.mark_covered(db, offer.schedule_id, change.is_covered, now)
-                nft_id = NftId(offer.token, offer.serial_no)
-                events[nft_id] = events.get(nft_id, []) + change.find_events()
+                events[change.nft_id] = events.get(change.nft_id, []) + change.find_events()
         store_events(db, events)

@@ -5,7 +5,7 @@ reported a signature.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from marketplace.events import EventKind
 from marketplace.hedera import times
@@ -47,6 +47,10 @@ class Shop(NamedTuple):
 
     market: str  # its account
     basis_points: int  # of a price, for the marketplace
+
+    @classmethod
+    def of(cls, config: Mapping[str, Any]) -> "Shop":
+        return cls(config["ACCOUNT_ID"], config["SALE_FEE_BASIS_POINTS"])
 
 
 class OfferFacts(NamedTuple):
