@@ -16,6 +16,7 @@ from marketplace.hedera.ids import NftId
 from marketplace.market import throttled_log
 from marketplace.market.nfts import add as add_nfts
 from marketplace.market.nfts import read_again, read_collection_again
+from marketplace.market.requests import MarketRequest
 from marketplace.sandbox import gateway
 from marketplace.sandbox.application import create_sandbox
 from marketplace.services import read, write
@@ -43,7 +44,7 @@ def stored(app, token=TOKEN, serial_no=7):
 
 def add(app, token=TOKEN, serial_no=7):
     with app.app_context():
-        add_nfts(ALICE, [NftId(token, serial_no)])
+        add_nfts(MarketRequest(ALICE, [NftId(token, serial_no)]))
 
 
 def test_an_add_is_completed(client, app, complete):
