@@ -77,7 +77,7 @@ def next_node() -> str:
     return left[next(_turns) % len(left)]
 
 
-def note_unreachable(node: str) -> None:
+def _note_unreachable(node: str) -> None:
     _avoided_until[node] = time.monotonic() + AVOIDED_SECONDS
 
 
@@ -124,14 +124,14 @@ def submit(transactions: bytes, node: str, transaction_id: str, kind: str) -> No
     try:
         code = _send_to_node(transactions, node)
     except NodeUnreachable as error:
-        note_unreachable(node)
+        _note_unreachable(node)
         raise NodesUnreachable(f"there is no connection to {error}") from None
     except NodeSilent as error:
-        note_unreachable(node)
+        _note_unreachable(node)
         warn_once_a_minute("A node may have taken %s: no answer of %s", transaction_id, error)
         return
     if code in TRY_ANOTHER:
-        note_unreachable(node)
+        _note_unreachable(node)
         raise NodesUnreachable(f"{node}: {code}")
     if code not in TAKEN:
         raise TransactionRefused(transaction_id, kind, code)

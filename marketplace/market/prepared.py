@@ -109,7 +109,7 @@ def insert(
     return inserted
 
 
-def find_start() -> int:
+def _find_start() -> int:
     """The start of a validity that begins now: a little earlier than the mirror node's last block.
 
     If our clock is ahead, the network would refuse a start by our clock (INVALID_TRANSACTION_START). If the
@@ -151,7 +151,7 @@ def prepare_unsigned(
     ``build`` receives the parameters that all kinds share. ``now``: the preparation time, by default the
     present. Raises LedgerBehind, and the database's errors.
     """
-    start = now - START_BEFORE_NOW if now else find_start()
+    start = now - START_BEFORE_NOW if now else _find_start()
     prepared_at, node, row = now or times.now(), next_node(), None
     with write() as db:
         while row is None:  # each try is a nanosecond later

@@ -101,11 +101,11 @@ def note_balance() -> None:
 
 def find_fees(now: int) -> tuple[int, int]:
     """The fees of the last hour, in tinybars: the charged ones, and the reserved ones."""
-    held = prepared_transactions.get_held(read(), an_hour_before(now))
+    held = prepared_transactions.get_held(read(), _an_hour_before(now))
     return held["total"] - held["reserved"], held["reserved"]
 
 
-def an_hour_before(now: int) -> str:
+def _an_hour_before(now: int) -> str:
     """The expiry date before which purchases no longer count, because their fees are over an hour old."""
     return times.to_iso(now - HOUR)
 
@@ -182,7 +182,7 @@ def require_within_limits(
             raise PurchaseInProgress("by", buyer_id, PROGRESS_SECONDS)
         if nft_id in nfts:
             raise PurchaseInProgress("of", nft_id, PROGRESS_SECONDS)
-    since = an_hour_before(now)
+    since = _an_hour_before(now)
     failed = prepared_transactions.list_failed(db, buyer_id, since)
     if len(failed) >= MOST_FAILED:
         over_at = times.to_nanoseconds(failed[-MOST_FAILED]) + HOUR
