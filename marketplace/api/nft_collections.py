@@ -10,7 +10,7 @@ from marshmallow import fields
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.cache import cached_query, request_cache
-from marketplace.api.fields import CamelCaseSchema, Digits, Flag, MediaUrl
+from marketplace.api.fields import CamelCaseSchema, Digits, Flag
 from marketplace.api.http import Blueprint
 from marketplace.api.paging import BY_NFTS, Page, Position
 from marketplace.api.schemas import (
@@ -20,6 +20,7 @@ from marketplace.api.schemas import (
     account_or_null,
     each,
     hbar_or_null,
+    image_field,
     integer,
     limit_field,
     moment,
@@ -49,10 +50,6 @@ class HistoryQuerySchema(RequestSchema):
 class OwnersQuerySchema(RequestSchema):
     limit = limit_field("accounts", 100, 1000)
     page = page_field((BY_NFTS,))
-
-
-def picture_or_null(description: str, key: str) -> MediaUrl:
-    return show(MediaUrl, description, "http://127.0.0.1:8000/media/5f2c.webp", key, nullable=True)
 
 
 class LastSaleSchema(CamelCaseSchema):
@@ -160,8 +157,10 @@ class CollectionRecordSchema(FiguresSchema):
     description = text(
         "The collection's own description (HIP-766); null if there is none", "Seas", nullable=True
     )
-    banner = picture_or_null("The optimized banner's URL; null if there is none", "bannerUrl")
-    logo = picture_or_null("The optimized logo's URL; null if there is none", "logoUrl")
+    banner = image_field(
+        "The optimized banner's URL; null if there is none", "bannerUrl", nullable=True
+    )
+    logo = image_field("The optimized logo's URL; null if there is none", "logoUrl", nullable=True)
     links = each(
         LinkSchema,
         "The collection's own claims of its web pages: verify a link before you follow it",

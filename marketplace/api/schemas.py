@@ -215,9 +215,8 @@ def each(schema: type[Schema], description: str, **options: Any) -> fields.List[
     return fields.List(fields.Nested(schema), required=True, metadata=metadata, **options)
 
 
-def image_field(description: str, nullable: bool = False) -> MediaUrl:
-    example = "http://127.0.0.1:8000/media/5f2c.webp"
-    return show(MediaUrl, description, example, "imageUrl", nullable)
+def image_field(description: str, key: str = "imageUrl", nullable: bool = False) -> MediaUrl:
+    return show(MediaUrl, description, "http://127.0.0.1:8000/media/5f2c.webp", key, nullable)
 
 
 def token_id() -> fields.String:
