@@ -238,7 +238,7 @@ def get_offer(offer_id: str) -> dict[str, Any]:
 
     Returns the offer in any state, with the bytes of the scheduled transaction as the mirror node shows them.
     """
-    offer = offers.get_shown(read(), offer_id, times.to_iso(times.now()))
+    offer = offers.get_made(read(), offer_id, times.to_iso(times.now()))
     if offer is None:
         raise errors.OfferUnknown(offer_id)
     require_not_hidden(offer["token"], offer["serial_no"])

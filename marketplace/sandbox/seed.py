@@ -15,7 +15,7 @@ from marketplace.ledger import Deadline
 from marketplace.ledger.rate import MirrorRate
 from marketplace.market import reconciler
 from marketplace.market.nfts import add
-from marketplace.market.offers.reconcile import reconcile_offers
+from marketplace.market.offers.reconciler import reconcile_offers
 from marketplace.market.requests import MarketRequest
 from marketplace.sandbox import catalogue, deeds, month
 from marketplace.sandbox.month import Deed

@@ -51,7 +51,7 @@ def get_offer(db: Connection, schedule_id: str) -> OfferRow | None:
     return db.execute(sql, {"schedule_id": schedule_id}).fetchone()
 
 
-def get_shown(db: Connection, schedule_id: str, now: str) -> MadeOfferRow | None:
+def get_made(db: Connection, schedule_id: str, now: str) -> MadeOfferRow | None:
     # The offer, and whether it can be accepted now if it is covered.
     sql = f"""
         SELECT offer.*, price AS key, CASE WHEN {ACCEPTABLE} THEN 1 ELSE 0 END AS is_acceptable

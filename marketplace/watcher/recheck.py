@@ -17,7 +17,7 @@ from marketplace.ledger import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror import PAGE
 from marketplace.ledger.objects import Nft
 from marketplace.market import listing_rule, reconciler
-from marketplace.market.offers.reconcile import reconcile_offers
+from marketplace.market.offers.reconciler import reconcile_offers
 from marketplace.market.offers.rule import ENDS
 from marketplace.market.reconciler import Reconciliation
 from marketplace.services import application, mirror_node, read, write

@@ -8,7 +8,7 @@ from marketplace.errors import LedgerAnswerInvalid
 from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.market import reconciler
-from marketplace.market.offers.reconcile import reconcile_offers
+from marketplace.market.offers.reconciler import reconcile_offers
 from marketplace.services import read
 from marketplace.store.nfts import get_nft
 from marketplace.store.offers import get_offer

@@ -20,7 +20,7 @@ from marketplace.hedera.ids import NftId
 from marketplace.ledger import Deadline
 from marketplace.market import moderation, nfts
 from marketplace.market.moderation import Ruling, Subject
-from marketplace.market.offers.reconcile import reconcile_offers
+from marketplace.market.offers.reconciler import reconcile_offers
 from marketplace.market.reconciler import reconcile
 from marketplace.market.requests import MarketRequest
 from marketplace.sandbox import wallet

@@ -25,7 +25,7 @@ from marketplace.market.buying import fees
 from marketplace.market.memos import acceptance_memo, offer_memo, offer_withdrawal_memo
 from marketplace.market.offers import checks
 from marketplace.market.offers.checks import Sides
-from marketplace.market.offers.reconcile import reconcile_offers
+from marketplace.market.offers.reconciler import reconcile_offers
 from marketplace.market.offers.rule import ENDS, read_part
 from marketplace.market.prepared import (
     PreparedNft,

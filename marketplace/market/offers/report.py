@@ -25,7 +25,7 @@ from marketplace.hedera.ids import TransactionId
 from marketplace.ledger import Deadline
 from marketplace.ledger.objects import TransactionType
 from marketplace.market.offers.prepare import find_offer, prepare_withdrawal, require_unended
-from marketplace.market.offers.reconcile import reconcile_offers
+from marketplace.market.offers.reconciler import reconcile_offers
 from marketplace.market.report_rule import LONGEST_VALIDITY, ReportAnswer, find_executed
 from marketplace.market.requests import MarketRequest
 from marketplace.services import mirror_node
