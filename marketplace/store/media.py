@@ -40,7 +40,7 @@ class MediaStore:
 
     def __init__(self, url: str, public_url: str) -> None:
         self._public_url = public_url
-        self._folder: Path | None = None
+        self.folder: Path | None = None  # None: a bucket
         self._store = self._open(url)
 
     def _open(self, url: str) -> LocalStore | S3Store:
@@ -54,21 +54,16 @@ class MediaStore:
                 },
                 retry_config={"max_retries": 1, "retry_timeout": TIMEOUT},
             )
-        self._folder = Path(url.removeprefix("file:")).absolute()
+        self.folder = Path(url.removeprefix("file:")).absolute()
         try:
-            return LocalStore(self._folder, mkdir=True)
+            return LocalStore(self.folder, mkdir=True)
         except OSError as error:
             raise SettingError(f"MARKETPLACE_MEDIA_URL={url!r} can't be used: {error}") from error
 
     @property
-    def folder(self) -> Path | None:
-        """The folder; None for a bucket."""
-        return self._folder
-
-    @property
     def is_remote(self) -> bool:
         """Whether it is a bucket, which may fail to answer."""
-        return self._folder is None
+        return self.folder is None
 
     def put(self, content: bytes, extension: str, small: bytes | None = None) -> str:
         """Store an image and return its key. With a small image, the keys end in -640 and -320.
@@ -82,27 +77,27 @@ class MediaStore:
 
     def _put(self, key: str, content: bytes, extension: str) -> str:
         """Store an object, whole or not at all."""
-        if self._folder and (self._folder / key).exists():
+        if self.folder and (self.folder / key).exists():
             return key
         try:
             self._require_room()
             obstore.put(self._store, key, content, attributes=self._attributes(extension))
-            if self._folder:
-                disks.set_mode(self._folder / key, FILE_MODE)
+            if self.folder:
+                disks.set_mode(self.folder / key, FILE_MODE)
         except (OSError, GenericError) as error:
             raise MediaUnreachable from error
         return key
 
     def _require_room(self) -> None:
         """Raise MediaFull if the disk is nearly full. Makes the folder again if it was removed."""
-        if self._folder:
-            self._folder.mkdir(parents=True, exist_ok=True)
-            if shutil.disk_usage(self._folder).free < MIN_FREE_BYTES:
+        if self.folder:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            if shutil.disk_usage(self.folder).free < MIN_FREE_BYTES:
                 raise MediaFull
 
     def _attributes(self, extension: str) -> dict[str, str] | None:
         """HTTP headers for an image in a bucket, the same as our own; None for a folder."""
-        if self._folder:
+        if self.folder:
             return None
         cached = f"public, max-age={MAX_AGE_SECONDS}"
         return {"Content-Type": TYPES[extension], "Cache-Control": cached}
