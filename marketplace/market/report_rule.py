@@ -39,7 +39,7 @@ from marketplace.ledger.objects import Transaction, TransactionType
 from marketplace.market import listing_rule
 from marketplace.market.memos import is_withdrawal_memo, read_listing_memo
 from marketplace.market.reconciler import Reconciliation
-from marketplace.store.nfts import NftRow, is_gone, is_undecided, shows
+from marketplace.store.nfts import NftRow, id_of, is_gone, is_undecided, shows
 from marketplace.store.prepared_transactions import Kind, PreparedNftRow
 
 LONGEST_VALIDITY = 180 * times.SECOND  # of any transaction, on the network
@@ -85,7 +85,7 @@ class ReconciledNft(NamedTuple):
 
     @property
     def nft_id(self) -> NftId:
-        return NftId(self.row["token"], self.row["serial_no"])
+        return id_of(self.row)
 
     @property
     def listed_at(self) -> str:

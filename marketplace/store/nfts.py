@@ -39,6 +39,10 @@ class NftRow(TypedDict):
     is_listed: int
 
 
+def id_of(nft: NftRow) -> NftId:
+    return NftId(nft["token"], nft["serial_no"])
+
+
 def is_gone(nft: NftRow) -> bool:
     """Tell whether the NFT was burned, or its token was deleted. Both are final."""
     return nft["ledger_state"] == "gone"
@@ -96,7 +100,7 @@ def get_nfts(db: Connection, ids: Sequence[NftId]) -> dict[NftId, NftRow]:
     for n, (token, serial_no) in enumerate([*ids, *[(None, None)] * (places - len(ids))]):
         parameters |= {f"token_{n}": token, f"serial_no_{n}": serial_no}
     rows = db.execute(_BY_ID[places], parameters)
-    return {NftId(row["token"], row["serial_no"]): row for row in rows}
+    return {id_of(row): row for row in rows}
 
 
 def list_nfts_of_owner(

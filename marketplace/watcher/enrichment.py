@@ -19,14 +19,13 @@ from marketplace.services import read, services, write
 from marketplace.store import nft_collections, nfts, traits
 from marketplace.store.connection import explained
 from marketplace.store.nft_collections import CollectionRow
-from marketplace.store.nfts import NftRow
+from marketplace.store.nfts import NftRow, id_of
 from marketplace.watcher.done import Done
 from marketplace.watcher.enrichment_result import LONG, QUICK, Enrich, Limits
 from marketplace.watcher.metadata_columns import (
     Columns,
     find_collection_columns,
     find_columns,
-    id_of,
     is_redrawn,
     try_at,
 )

@@ -9,13 +9,12 @@ from flask import current_app
 
 from marketplace.errors import MediaUnreachable
 from marketplace.hedera import times
-from marketplace.hedera.ids import NftId
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.metrics import count
 from marketplace.services import services
 from marketplace.store.media import MediaFull
 from marketplace.store.nft_collections import CollectionRow
-from marketplace.store.nfts import NftRow
+from marketplace.store.nfts import NftRow, id_of
 from marketplace.text import clean_text
 from marketplace.watcher.enrichment_result import (
     LONG,
@@ -38,10 +37,6 @@ MAY_CHANGE = re.compile("https?://|hcs://6/", re.IGNORECASE)
 # What clients see of an NFT's metadata and image.
 SEEN = ("name", "file_type", "attributes", "image", "original_image_url")
 NOTHING = dict.fromkeys(("description", "banner", "logo", "links", "describe_at"))
-
-
-def id_of(nft: NftRow) -> NftId:
-    return NftId(nft["token"], nft["serial_no"])
 
 
 def find_columns(nft: NftRow, enrich: Enrich, limits: Limits) -> Columns:
