@@ -383,6 +383,8 @@ def format_setting(name: str, value: Any) -> str:
         return "on" if value else "off"
     if name == "ACCOUNT_KEY_FILE" and value and not os.path.isfile(value):
         return "(not shown: it names no file)"
+    if SETTINGS[name].parse is _collections and not value:
+        return "all"
     text = ",".join(value) if isinstance(value, tuple) else str(value)
     return re.sub(r"(?<=://)[^/@]*@", "***@", text)
 

@@ -196,6 +196,11 @@ def test_secrets_in_settings_are_not_shown(tmp_path):
     assert format_setting("ACCOUNT_KEY_FILE", str(path)) == str(path)
 
 
+def test_all_collections_are_shown_as_they_are_set():
+    settings = load({"STOREFRONT_COLLECTIONS": "all"}, {})
+    assert format_setting("STOREFRONT_COLLECTIONS", settings["STOREFRONT_COLLECTIONS"]) == "all"
+
+
 CHANGED = {
     "NAME": "Bob's",
     "DATABASE_URL": "sqlite:////srv/other.db",
