@@ -35,6 +35,7 @@ from marketplace.api.schemas import (
 )
 from marketplace.errors import CursorGone, Hidden, NftNotStored
 from marketplace.events import Cursor, EventKind
+from marketplace.market.requests import require_not_hidden
 from marketplace.services import read
 from marketplace.store.events import EventFilter, EventRow, read_page
 
@@ -193,6 +194,7 @@ def list_nft_events(
 
     Works like GET /v1/events. The consensus timestamps of one NFT increase.
     """
+    require_not_hidden(token, serial_no)  # its row may not say so yet
     find_nft(token, serial_no)
     return _read_page(EventFilter(token, serial_no), after, limit, order)
 

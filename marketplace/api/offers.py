@@ -262,6 +262,7 @@ def list_nft_offers(
 
     The highest offer comes first, ties by offerId.
     """
+    require_not_hidden(token, serial_no)  # its row may not say so yet
     find_nft(token, serial_no)
     return _list_page(OfferFilter(token, serial_no), limit, page)
 

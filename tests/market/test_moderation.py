@@ -313,6 +313,9 @@ def test_the_watcher_goes_on_where_a_command_was_killed(app, client, run, pair, 
         assert [row["what"] for row in json.loads(run("hidden", "--json"))] == [words[1]]
         assert keys_of(client.get("/v1/orderbook")) == [(TOKEN, 8)]
         assert buy((TOKEN, 8)).status_code in (409, 451)
+        if words[0] == "hide":
+            for path in ("events", "offers"):
+                assert_error(client.get(f"/v1/nft/{TOKEN}/8/{path}"), 451, "HIDDEN")
         write_sql(app, "DROP TRIGGER fault")
         with app.app_context():
             moderation.apply_decisions()
