@@ -342,7 +342,7 @@ def report_transaction(
     """
     request = make_request(account_id, nft_ids)
     if signed_transaction:
-        answer = report.hand_in(request, signed_transaction, signature_map)
+        answer = report.hand_in(request, signed_transaction, signature_map, offer_id)
     else:
         answer = report.answer(request, transaction_id, offer_id)
     if answer.is_pending:

@@ -73,7 +73,9 @@ class Judged(NamedTuple):
     expires_at: str | None
 
 
-def hand_in(request: MarketRequest, transaction: bytes, signature_map: bytes) -> ReportAnswer:
+def hand_in(
+    request: MarketRequest, transaction: bytes, signature_map: bytes, offer_id: str | None
+) -> ReportAnswer:
     """Submit a signed transaction, and tell whether the ledger shows its effect already.
 
     ``signature_map``: further signatures. Raises FieldInvalid, and the errors of a purchase and of a report.
@@ -92,7 +94,7 @@ def hand_in(request: MarketRequest, transaction: bytes, signature_map: bytes) ->
         row, is_new = _submit_unchanged(handed_in), True
     if is_new and not _is_on_ledger(handed_in.transaction_id, request.caller):
         return ReportAnswer(True, expires_at=row["expires_at"])
-    return answer(request, str(handed_in.transaction_id))
+    return answer(request, str(handed_in.transaction_id), offer_id)
 
 
 def _submit_unchanged(handed_in: "SignedBody") -> PreparedTransactionRow:

@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from harness import wallets
-from harness.cast import ALICE, BOB, KEYS, TOKEN
+from harness.cast import ALICE, BOB, CHARLIE, KEYS, TOKEN
 from tests.actions import expire, list_nft, shown
 from tests.answers import assert_error
 from tests.engines import both_engines
@@ -40,6 +40,24 @@ def test_an_offer_and_its_acceptance(client, nft, ledger):
     accepted = client.post("/v1/acceptoffer/extwallet", json=body).json["byteArray"]
     assert hand_in(client, ledger.sign(accepted)).json == {"result": "OK"}
     assert shown(client)["owner"] == {"accountId": BOB}
+
+
+def test_what_is_handed_in_about_an_offer_is_judged_by_it(client, nft, ledger):
+    offer = ledger.sign(prepare(client, "offer", accountId=BOB, offerPrice=50), BOB)
+    offer_id = hand_in(client, offer, accountId=BOB).json["offerId"]
+    body = {"accountId": ALICE, "offerId": offer_id}
+    accepted = ledger.sign(client.post("/v1/acceptoffer/extwallet", json=body).json["byteArray"])
+    listing = ledger.sign(prepare(client, listingPrice=250))
+
+    def ask(content, account_id, offer_id):
+        named = {"accountId": account_id, "offerId": offer_id}
+        signed = {"signedTransaction": base64.b64encode(content).decode()}
+        return client.post("/v1/comingsoon", json=named | signed)
+
+    for content in (offer, accepted, listing):
+        assert_error(ask(content, CHARLIE, offer_id), 409, "NEITHER_BIDDER_NOR_OWNER")
+        assert_error(ask(content, ALICE, "0.0.99999"), 404, "OFFER_UNKNOWN")
+    assert ask(accepted, ALICE, offer_id).json == {"result": "OK"}
 
 
 def change_memo(body):
