@@ -82,7 +82,7 @@ def create_command(
         raise click.ClickException(f"{name} stands for all visitors: take another name")
     token = create(name, scopes, seconds, rate)
     if token is None:
-        raise click.ClickException(f"A token named {name} exists: revoke it, or take another name")
+        raise click.ClickException(f"A token named {name} exists: rotate it, or take another name")
     click.echo(token)
 
 
