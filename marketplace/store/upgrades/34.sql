@@ -79,6 +79,8 @@ CREATE TABLE prepared_transaction (
     kind TEXT NOT NULL CHECK (kind IN ('listing', 'withdrawal', 'purchase', 'offer', 'acceptance',
         'offer_withdrawal')),
     account_id TEXT NOT NULL,
+    memo TEXT NOT NULL,
+    wallet TEXT NOT NULL,
     prepared_at TEXT NOT NULL,
     expires_at TEXT NOT NULL,
     caller TEXT NOT NULL,
@@ -103,11 +105,11 @@ CREATE TABLE prepared_nft (
     FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no)
 ) STRICT, WITHOUT ROWID;
 INSERT INTO prepared_transaction (
-    transaction_id, kind, account_id, prepared_at, expires_at, caller, end_user, schedule_id,
+    transaction_id, kind, account_id, memo, wallet, prepared_at, expires_at, caller, end_user, schedule_id,
     fee_tinybars, is_settled, is_sold, signed, charged_to
 )
 SELECT
-    transaction_id, kind, account_id, prepared_at, expires_at, caller, end_user, schedule_id,
+    transaction_id, kind, account_id, memo, wallet, prepared_at, expires_at, caller, end_user, schedule_id,
     fee_tinybars, is_settled, is_sold, signed, charged_to
 FROM earlier WHERE kind NOT IN ('offer', 'offer_signature', 'offer_deletion');
 INSERT INTO prepared_nft (transaction_id, token, serial_no, price, seller)
