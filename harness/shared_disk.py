@@ -19,21 +19,23 @@ ROOM = ("f_bsize", "f_frsize", "f_blocks", "f_bfree", "f_bavail", "f_files", "f_
 
 
 class SharedDisk:
-    """The operations of a plain folder, the current one, apart from what these disks lack."""
+    """The operations of a plain folder, apart from what these disks lack."""
 
     use_ns = True
 
-    def __init__(self, error):
+    def __init__(self, folder, error):
+        # Not the current folder: the C library changes that to /.
+        self.folder = os.path.abspath(folder)
         self.error = error
 
     def getattr(self, path, handle=None):
-        status = os.lstat(f".{path}")
+        status = os.lstat(f"{self.folder}{path}")
         found = {name: getattr(status, name) for name in FIELDS}
         found["st_mtime"] = status.st_mtime_ns
         return found | {"st_mode": stat.S_IFMT(status.st_mode) | 0o777}
 
     def readdir(self, path, handle):
-        return [".", "..", *os.listdir(f".{path}")]
+        return [".", "..", *os.listdir(f"{self.folder}{path}")]
 
     def chmod(self, path, mode):
         raise self.error(errno.EPERM)
@@ -45,10 +47,10 @@ class SharedDisk:
         os.fsync(handle)
 
     def open(self, path, flags):
-        return os.open(f".{path}", flags)
+        return os.open(f"{self.folder}{path}", flags)
 
     def create(self, path, mode):
-        return os.open(f".{path}", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
+        return os.open(f"{self.folder}{path}", os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
 
     def read(self, path, size, offset, handle):
         return os.pread(handle, size, offset)
@@ -57,26 +59,26 @@ class SharedDisk:
         return os.pwrite(handle, content, offset)
 
     def truncate(self, path, length, handle=None):
-        os.truncate(f".{path}", length)
+        os.truncate(f"{self.folder}{path}", length)
 
     def release(self, path, handle):
         os.close(handle)
 
     def mkdir(self, path, mode):
-        os.mkdir(f".{path}")
+        os.mkdir(f"{self.folder}{path}")
 
     def rename(self, path, new):
-        os.rename(f".{path}", f".{new}")
+        os.rename(f"{self.folder}{path}", f"{self.folder}{new}")
 
     def statfs(self, path):
-        status = os.statvfs(f".{path}")
+        status = os.statvfs(f"{self.folder}{path}")
         return {name: getattr(status, name) for name in ROOM}
 
     def unlink(self, path):
-        os.unlink(f".{path}")
+        os.unlink(f"{self.folder}{path}")
 
     def rmdir(self, path):
-        os.rmdir(f".{path}")
+        os.rmdir(f"{self.folder}{path}")
 
 
 def can_mount():
@@ -106,5 +108,5 @@ def shared(source, mount_point):
 if __name__ == "__main__":
     from mfusepy import FUSE, FuseOSError
 
-    os.chdir(sys.argv[1])
-    FUSE(SharedDisk(FuseOSError), sys.argv[2], foreground=True, nothreads=True)
+    disk = SharedDisk(sys.argv[1], FuseOSError)
+    FUSE(disk, sys.argv[2], foreground=True, nothreads=True)
