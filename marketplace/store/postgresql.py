@@ -377,10 +377,16 @@ class PostgreSQLDatabase(Engine):
                 raise
 
     def _require_alone(self, session: Session) -> None:
-        """Raise DatabaseInUse if another session uses the database. None can until this session ends."""
-        sql = f"SELECT pg_try_advisory_lock({USE}) AS is_alone"
-        if not only(session, sql)["is_alone"]:
-            raise DatabaseInUse(f"{self.name} is in use: a service or another command has it open")
+        """Raise DatabaseInUse if another session uses the database. None can until this session ends.
+
+        Waits a little: a server holds the locks of a closed connection until it notices.
+        """
+        try:
+            session.execute(f"SELECT pg_advisory_lock({USE})")
+        except errors.LockNotAvailable:
+            raise DatabaseInUse(
+                f"{self.name} is in use: a service or another command has it open"
+            ) from None
 
 
 class SessionLeadership(PostgreSQLConnection):

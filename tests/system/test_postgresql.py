@@ -458,6 +458,16 @@ def test_no_upgrade_beside_a_service(url, database, newer):
     later.upgrade()
 
 
+def test_an_upgrade_waits_for_a_server_that_notices_a_closed_connection_late(url, database, newer):
+    names(database.connection)
+    later = PostgreSQLDatabase(url, newer(STEP), OWNERS)
+    end = threading.Timer(0.5, database.connection.close)
+    end.start()
+    later.upgrade()
+    end.join()
+    assert columns(url, "purchase")
+
+
 # Who leads
 
 
