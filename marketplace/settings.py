@@ -98,8 +98,7 @@ def _url(value: str) -> str:
     if not is_valid or not value.isprintable() or re.search(r"[\s?#@\\]", value):
         raise ValueError("is not a web address (https://nft.example.com)")
     # The same form as the HTTP client's, so that prefixes can be compared.
-    scheme, host, path, *_ = urlsplit(value)
-    return f"{scheme}://{host.lower()}{path}".rstrip("/")
+    return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}".rstrip("/")
 
 
 def _origins(value: str) -> tuple[str, ...]:
@@ -143,10 +142,8 @@ _token_ids = _list_of(_valid(is_entity_id, "all, verified, or a list of token id
 
 
 def _collections(value: str) -> tuple[str, ...]:
-    """All are an empty tuple."""
-    if value == "all":
-        return ()
-    return (value,) if value == "verified" else _token_ids(value)
+    """() for all, ("verified",), or token ids."""
+    return () if value == "all" else (value,) if value == "verified" else _token_ids(value)
 
 
 _account_id = _valid(is_entity_id, "an account id (0.0.1234)")
