@@ -479,6 +479,29 @@ def test_a_sale_that_fails_ends_its_offer_whoever_signed_last(
     assert state(app, offered) == "failed"
 
 
+def test_an_offer_that_two_processes_read_ends_as_on_the_ledger(
+    app, ledger, nft, watcher, mirror, new_events
+):
+    """One of them read a replica that lags, and was the first to write."""
+    schedule_id, replica = schedule(app, ledger), mirror.replica()
+    ledger.change_account(BOB, balance=200 * HBAR)
+    sign(ledger, schedule_id, ALICE)
+
+    def read_by_another(environ):
+        mirror.heal()
+        mirror.answer("/", replica)
+        with app.app_context():
+            reconcile_offers([schedule_id], Deadline(5))
+        mirror.heal()
+
+    mirror.before("/schedules/", read_by_another)
+    watcher.follow()
+    assert state(app, schedule_id) == "open"
+    watcher.recheck(seconds=SHOWN_SECONDS)
+    assert state(app, schedule_id) == "failed"
+    assert [event[0] for event in new_events()][-2:] == ["OFFERED", "OFFER_FAILED"]
+
+
 def test_an_acceptance_that_the_bidder_completes_later_is_a_sale(
     offered, app, client, ledger, watcher, new_events
 ):

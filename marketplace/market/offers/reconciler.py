@@ -24,6 +24,7 @@ from marketplace.market.offers.checks import covers
 from marketplace.market.offers.rule import ENDS, Offer, OfferFacts, Shop
 from marketplace.services import mirror_node, read, write
 from marketplace.store import nfts, offers, rechecks
+from marketplace.store.connection import Connection
 from marketplace.store.nfts import shows
 from marketplace.store.offers import OfferRow
 from marketplace.store.rechecks import What
@@ -125,11 +126,12 @@ def reconcile_offers(
     found = dict(zip(stored, mirror_node().ask(*questions), strict=True))
     changes = {id: each for id, each in found.items() if isinstance(each, OfferChange)}
     undecided = {id: each.reason for id, each in found.items() if isinstance(each, Undecided)}
-    undecided |= _store_sales(changes, deadline)
+    executed = {each.nft_id for each in changes.values() if each.offer.state == "executed"}
+    reconciler.reconcile(sorted(executed), deadline)  # which stores the sales
     undecided |= _find_sold(changes, deadline)
     new = [each for id, each in changes.items() if each.is_new and id not in undecided]
     _add_nfts([each for each in new if each.offer.state == "open"], deadline)
-    _write(new)
+    undecided |= _write(new)
     return {
         id: OfferReconciliation(before, offers.get_offer(read(), id), undecided.get(id, ""))
         for id, before in stored.items()
@@ -201,17 +203,6 @@ def _find_transactions(
     return {moment: row for moment, row in zip(asked, rows, strict=True) if row}
 
 
-def _store_sales(changes: Mapping[str, OfferChange], deadline: Deadline) -> dict[str, str]:
-    """Reconcile executed offers' NFTs, which stores the sales. Says which offers' NFTs are still behind."""
-    executed = {id: each for id, each in changes.items() if each.offer.state == "executed"}
-    reconciler.reconcile(sorted({each.nft_id for each in executed.values()}), deadline)
-    return {
-        id: "its NFT is stored as it was before the sale"
-        for id, each in executed.items()
-        if (nft := nfts.get_nft(read(), *each.nft_id)) and not shows(nft, each.offer.state_at)
-    }
-
-
 def _find_sold(changes: Mapping[str, OfferChange], deadline: Deadline) -> dict[str, str]:
     """Find new offers that may be sold: their NFTs are stored as their bidders', by a newer replica."""
     shown_to = times.to_iso(_find_shown(deadline))
@@ -239,16 +230,27 @@ def _add_nfts(opened: Iterable[OfferChange], deadline: Deadline) -> None:
                 current_app.logger.info("The NFT of an offer was not added: %s", error)
 
 
-def _write(changes: Sequence[OfferChange]) -> None:
-    """Write changes of offers with their events, in one transaction. Keep others' newer writes."""
+def _write(changes: Sequence[OfferChange]) -> dict[str, str]:
+    """Write changes of offers with their events, in one transaction. Says which ones must be read again."""
     if not changes:
-        return
-    events, now = dict[NftId, list[Event]](), times.to_iso(times.now())
+        return {}
+    events, undecided, now = dict[NftId, list[Event]](), dict[str, str](), times.to_iso(times.now())
     with write() as db:
         for change in changes:
-            offer = change.offer
-            if offers.put_offer(db, change.columns, change.before):
+            id = change.offer.schedule_id
+            if _is_early(db, change):
+                undecided[id] = "its NFT is stored as it was before the sale"
+            elif not offers.put_offer(db, change.columns, change.before):
+                undecided[id] = "another process has written it at the same time"
+            else:
                 if change.is_covered is not None:
-                    offers.mark_covered(db, offer.schedule_id, change.is_covered, now)
+                    offers.mark_covered(db, id, change.is_covered, now)
                 events[change.nft_id] = events.get(change.nft_id, []) + change.find_events()
         store_events(db, events)
+    return undecided
+
+
+def _is_early(db: Connection, change: OfferChange) -> bool:
+    """Whether an offer was executed, and its NFT is stored without the sale."""
+    nft = nfts.get_nft(db, *change.nft_id) if change.offer.state == "executed" else None
+    return nft is not None and not shows(nft, change.offer.state_at)
