@@ -7,7 +7,7 @@ each page, it checks that the mirror node still shows the same network.
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 
 from flask import current_app
 
@@ -49,6 +49,8 @@ MAX_BACK = times.HOUR  # of the newest block behind the cursor: more than replic
 NETWORK_CHECK_SECONDS = 600  # between two checks whether the mirror node knows stored tokens
 TOKENS_ASKED = 3  # in such a check
 AHEAD = times.HOUR  # rows beyond this in the future are refused
+CREATED_KEPT = 1000  # schedules that may be offers
+NOTHING: Mapping[str, str] = {}
 
 
 def ignore(row: Transaction) -> None:
@@ -71,6 +73,9 @@ class Follower:
         self._has_failed = True  # as far as this process knows
         self._reset = ResetCheck()
         self._unreadable: set[int] = set()  # consensus timestamps of contract calls
+        # The newest schedules that may be offers, by the id of the transaction that created them and executes
+        # them: that can happen before they are stored.
+        self._created: dict[str, str] = {}
 
     def step(self) -> bool:
         """Read the next page, and queue rechecks. Returns whether the next page may have rows already.
@@ -131,8 +136,19 @@ class Follower:
             named = {recheck.what for recheck in rechecks}
             for recheck in (*_find_rechecks(row), *self._find_called(row)):
                 rechecks += _select(read(), row, recheck, named)
-            rechecks += find_offers(read(), row, named)
+            self._note_created(row)
+            rechecks += find_offers(read(), row, named, self._created)
         return rechecks
+
+    def _note_created(self, row: Transaction) -> None:
+        if (
+            row.name == TransactionType.SCHEDULE_CREATION
+            and row.entity_id
+            and is_offer_memo(row.memo)
+        ):
+            self._created[str(row.transaction_id)] = row.entity_id
+            for oldest in [*self._created][:-CREATED_KEPT]:
+                del self._created[oldest]
 
     def _write(self, rechecks: list[Recheck], cursor: int, seen_to: int) -> None:
         """Queue rechecks, and store how far this process has read. Without rechecks, only now and then."""
@@ -264,14 +280,20 @@ def _select(
             yield recheck._replace(delay=listed // PAGE * times.SECOND)
 
 
-def find_offers(db: Connection, row: Transaction, named: Set[What]) -> Iterator[Recheck]:
+def find_offers(
+    db: Connection, row: Transaction, named: Set[What], created: Mapping[str, str] = NOTHING
+) -> Iterator[Recheck]:
     """Yield the offers that a transaction may have changed. ``named``: by earlier ones of the page.
+
+    ``created``: schedules that may not be stored yet, by the id of the transaction that creates them.
 
     Anybody can sign a schedule: only the owner's signature counts, or what the last signature executes.
     """
     if row.scheduled:
-        executed = offers.get_offer_of_transaction(db, str(row.transaction_id))
-        found = [executed["schedule_id"]] if executed else []
+        id = str(row.transaction_id)
+        executed = offers.get_offer_of_transaction(db, id)
+        schedule_id = executed["schedule_id"] if executed else created.get(id)
+        found = [schedule_id] if schedule_id else []
     elif row.result != "SUCCESS" or not row.entity_id:
         found = []
     elif row.name == TransactionType.ACCOUNT_UPDATE:
