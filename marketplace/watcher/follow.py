@@ -141,11 +141,8 @@ class Follower:
         return rechecks
 
     def _note_created(self, row: Transaction) -> None:
-        if (
-            row.name == TransactionType.SCHEDULE_CREATION
-            and row.entity_id
-            and is_offer_memo(row.memo)
-        ):
+        is_creation = row.name == TransactionType.SCHEDULE_CREATION and is_offer_memo(row.memo)
+        if is_creation and row.entity_id:
             self._created[str(row.transaction_id)] = row.entity_id
             for oldest in [*self._created][:-CREATED_KEPT]:
                 del self._created[oldest]
