@@ -31,13 +31,13 @@ from marketplace.market import nodes, reconciler
 from marketplace.market.buying import fees, purchase
 from marketplace.market.offers import report as offers
 from marketplace.market.report_rule import (
-    LONGEST_VALIDITY,
     NAMES,
     ReconciledNft,
     Report,
     ReportAnswer,
     ReportOutcome,
     find_executed,
+    find_latest_expiry,
     is_as_wanted,
     judge,
 )
@@ -251,8 +251,7 @@ def _find_expiry(report: Report) -> str | None:
         return report.row["expires_at"]
     if report.transaction_id is None:
         return None
-    valid_start = TransactionId.require(report.transaction_id).valid_start
-    return times.to_iso(valid_start + LONGEST_VALIDITY)
+    return find_latest_expiry(report.transaction_id)
 
 
 def _find_named(nft_id: NftId, account_id: str, transaction_id: str) -> PreparedNftRow | None:

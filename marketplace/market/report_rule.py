@@ -103,6 +103,11 @@ class ReconciledNft(NamedTuple):
         return shows(self.row, executed.consensus_at)
 
 
+def find_latest_expiry(transaction_id: str) -> str:
+    """The latest submission date of any transaction with this id, in the database's form."""
+    return times.to_iso(TransactionId.require(transaction_id).valid_start + LONGEST_VALIDITY)
+
+
 def find_executed(rows: Iterable[Transaction]) -> Transaction | None:
     """Of an id's rows, the transaction that reached consensus: the successful one, if there is one."""
     originals = [row for row in rows if row.is_original]

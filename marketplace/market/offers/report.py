@@ -26,7 +26,7 @@ from marketplace.ledger import Deadline
 from marketplace.ledger.objects import TransactionType
 from marketplace.market.offers.prepare import find_offer, prepare_withdrawal, require_unended
 from marketplace.market.offers.reconciler import reconcile_offers
-from marketplace.market.report_rule import LONGEST_VALIDITY, ReportAnswer, find_executed
+from marketplace.market.report_rule import ReportAnswer, find_executed, find_latest_expiry
 from marketplace.market.requests import MarketRequest
 from marketplace.services import mirror_node
 from marketplace.store.offers import OfferRow
@@ -128,7 +128,7 @@ def _judge(
 def _wait(named: str, word: str, expires_at: str | None, deadline: Deadline) -> ReportAnswer:
     """A transaction that is not on the ledger yet. Raises TransactionExpired if it never will be."""
     if expires_at is None:
-        expires_at = times.to_iso(TransactionId.require(named).valid_start + LONGEST_VALIDITY)
+        expires_at = find_latest_expiry(named)
     overdue = min(times.now(), mirror_node().recall_present(deadline).ended_at) - times.ALLOWED_LAG
     if expires_at < times.to_iso(overdue):
         raise TransactionExpired(named, word)
